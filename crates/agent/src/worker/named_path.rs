@@ -45,6 +45,11 @@ impl NamedPath {
         Self { path: path.into(), root: root.map(|root| root.as_os_str().as_bytes().to_vec()) }
     }
 
+    /// Returns whether it is confined to a directory.
+    pub(super) fn is_confined(&self) -> bool {
+        self.root.is_some()
+    }
+
     /// Opens the directory that it is confined to.
     ///
     /// # Errors
@@ -88,6 +93,15 @@ impl Reach {
                 let below = path.strip_prefix(root).map_err(|_| Errno::XDEV)?;
                 beneath::open(directory, below, flags)
             }
+        }
+    }
+
+    /// Returns the permission bits that a file may get. In a directory that nothing leads out of, it
+    /// gets none that give the permissions of its owner or group to who executes it.
+    pub(super) fn mode_bits(&self) -> u32 {
+        match self {
+            Self::Anywhere => 0o7777,
+            Self::Beneath { .. } => 0o777,
         }
     }
 

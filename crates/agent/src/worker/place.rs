@@ -33,6 +33,8 @@ pub(super) struct Place {
     /// Those below it that are not.
     pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
+    /// The permission bits that a file may get there.
+    pub(super) mode_bits: u32,
 }
 
 /// Directories that were made, until it is known that they stay: else they are removed again, where nothing is in them.
@@ -90,7 +92,7 @@ impl Place {
             }
         };
         missing.reverse();
-        Ok(Self { path, directory, missing, name })
+        Ok(Self { path, directory, missing, name, mode_bits: reach.mode_bits() })
     }
 
     /// That of the last directory that is there.

@@ -46,7 +46,7 @@ impl Operation for Append {
         };
         check(Kind::of(&fstat(&file).map_err(failed)?))?;
         if let Some(mode) = self.mode.filter(|_| is_new) {
-            fchmod(&file, Mode::from_raw_mode(mode)).map_err(failed)?;
+            fchmod(&file, Mode::from_raw_mode(mode & place.mode_bits)).map_err(failed)?;
         }
         made.keep();
         peer.attach(file);

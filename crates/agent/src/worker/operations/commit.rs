@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::create::{check, links};
 use crate::worker::{
     failure::Failure,
-    metadata::Metadata,
+    metadata::{Attributes, Metadata},
     named_path::NamedPath,
     operation::Operation,
     peer::Peer,
@@ -48,19 +48,21 @@ impl Operation for Commit {
         let mut place = Place::find(&self.path, links(self.is_new))?;
         let failed = |errno| Failure::system(&self.path, errno);
         let own = fstat(&file).map_err(failed)?;
-        let committed = |is_new, place: &Place| {
-            let metadata = Metadata::of(&place.directory, &place.name).map_err(failed)?;
+        let committed = |is_new| {
+            // Of the file itself: another may have the name by now.
+            let attributes = Attributes::of(&fstat(&file).map_err(failed)?);
+            let metadata = Metadata { kind: attributes.kind, link: None, attributes };
             Ok(Committed { is_new, metadata })
         };
         // Asked again, since nobody heard the answer.
         let there = place.stat()?;
         if there.is_some_and(|there| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino)) {
-            return committed(self.is_new, &place);
+            return committed(self.is_new);
         }
         let made = place.make_missing()?;
         let is_new = put(file.as_fd(), &self.temporary, &place, self.is_new, self.mode)?;
         made.keep();
-        committed(is_new, &place)
+        committed(is_new)
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) fn put(
     let (directory, name) = (&place.directory, &place.name);
     for _ in 0..ROUNDS {
         let old = check(place, is_new)?;
-        set_attributes(file, &own, old.as_ref(), mode).map_err(failed)?;
+        set_attributes(file, &own, old.as_ref(), mode, place.mode_bits).map_err(failed)?;
         let done = match old {
             None => temporary::link(file, temporary, directory, name),
             Some(_) => temporary::replace(file, temporary, directory, name),
@@ -96,12 +98,14 @@ pub(super) fn put(
     Err(Failure::conflict(&place.path, "changes all the time"))
 }
 
-/// Those of what is replaced, as far as the user may give them.
+/// Gives a file the mode and owner of what it replaces, as far as the user may, or this mode; of the
+/// mode only these bits.
 fn set_attributes(
     file: BorrowedFd<'_>,
     own: &Stat,
     old: Option<&Stat>,
     mode: Option<u32>,
+    bits: u32,
 ) -> Result<(), Errno> {
     let mut keeps_owner = true;
     if let Some(old) = old {
@@ -117,6 +121,6 @@ fn set_attributes(
         return Ok(());
     };
     // What gives the rights of its owner is not to give those of another.
-    let mode = if keeps_owner { mode } else { mode & 0o777 };
+    let mode = if keeps_owner { mode & bits } else { mode & 0o777 };
     fchmod(file, Mode::from_raw_mode(mode))
 }

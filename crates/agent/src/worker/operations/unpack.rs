@@ -62,6 +62,7 @@ impl Operation for Unpack {
         let root = self.path.open(OFlags::PATH | OFlags::DIRECTORY).map_err(failed)?;
         let mut unpacking = Unpacking {
             path: &self.path,
+            makes_devices: !self.path.is_confined(),
             max_size: self.max_size,
             beneath: Beneath::new(root),
             reader: Reader::new(BufReader::with_capacity(BUFFER, File::from(stream))),
@@ -78,6 +79,8 @@ impl Operation for Unpack {
 
 struct Unpacking<'a> {
     path: &'a Path,
+    /// A device leads out of every directory.
+    makes_devices: bool,
     max_size: Option<u64>,
     beneath: Beneath,
     reader: Reader<BufReader<File>>,
@@ -139,6 +142,9 @@ impl Unpacking<'_> {
                 put(&directory, name, |name| {
                     linkat(&from, of, &directory, name, AtFlags::empty())
                 })?;
+            }
+            EntryKind::Characters(..) | EntryKind::Blocks(..) if !self.makes_devices => {
+                return Err(Errno::XDEV.into());
             }
             EntryKind::Fifo => node(&directory, name, FileType::Fifo, 0, entry)?,
             EntryKind::Characters(major, minor) => {

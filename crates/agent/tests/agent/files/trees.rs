@@ -396,6 +396,8 @@ pub(crate) fn stream(entries: &[(&str, tar::EntryType, &str, &str)]) -> Vec<u8> 
         header.set_entry_type(*kind);
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
+        header.set_device_major(1).unwrap();
+        header.set_device_minor(3).unwrap();
         header.set_cksum();
         builder.append(&header, content.as_bytes()).unwrap();
     }

@@ -1,6 +1,10 @@
 //! Files with a scoped token: below its directory, and nowhere else.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+};
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -274,6 +278,34 @@ async fn links_that_the_token_makes_itself_lead_nowhere() {
     let unpack = scoped.request(Method::PUT, &route("trees", "dir/up")).body(through);
     assert_eq!(within(unpack.send()).await.unwrap().status(), 403);
     assert_eq!(fs::read_to_string(space.path("secret")).unwrap(), SECRET);
+}
+
+#[tokio::test]
+async fn a_token_makes_neither_devices_nor_files_that_run_as_their_owner() {
+    let space = space();
+    fs::set_permissions(space.path("dir/file"), Permissions::from_mode(0o4755)).unwrap();
+    let scoped = space.agent.scoped(json!({ "readFiles": "dir", "writeFiles": "dir" })).await;
+    assert_eq!(act(&scoped, "copy", "dir/file", "dir/copy").await, 200);
+    for (path, query) in [
+        ("dir/new", "?mode=4755"),
+        ("dir/appended", "?mode=6755&append=true"),
+        ("dir/uploaded", "?mode=2755&upload=one&complete=true"),
+        ("dir/copy", "?mode=4755"),
+        // In place of one that has it.
+        ("dir/file", ""),
+    ] {
+        assert!(put(&scoped, path, query).await.status().is_success(), "{path}");
+        let mode = fs::metadata(space.path(path)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o755, "{path}");
+    }
+    for kind in [tar::EntryType::Char, tar::EntryType::Block] {
+        let tree = stream(&[("device", kind, "", "")]);
+        let request = scoped.request(Method::PUT, &route("trees", "dir")).body(tree);
+        let response = within(request.send()).await.unwrap();
+        assert_eq!(response.status(), 400);
+        assert!(message_of(response).await.contains("device leads out of the directory"));
+        assert!(!space.path("dir/device").exists());
+    }
 }
 
 #[tokio::test]
