@@ -81,8 +81,12 @@ async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-/// The path only: a query may hold a token.
+/// Logs the path only, since a query may hold a token, and no id of a token, in whose place
+/// somebody may have put the token.
 async fn log(request: axum::extract::Request) -> axum::extract::Request {
-    tracing::debug!(method = %request.method(), path = request.uri().path(), "request");
+    const TOKENS: &str = "/api/v1/tokens/";
+    let path = request.uri().path();
+    let path = if path.starts_with(TOKENS) { TOKENS } else { path };
+    tracing::debug!(method = %request.method(), path, "request");
     request
 }
