@@ -1,6 +1,11 @@
 //! What becomes of what is open when a token ends.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -12,7 +17,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::super::{
     files::{Space, names, route},
-    support::{Agent, lives, until, within},
+    slow_clients::ask_with,
+    support::{Agent, descendants_of, lives, until, within},
     websocket::Socket,
 };
 
@@ -87,6 +93,44 @@ async fn what_is_open_ends_when_the_token_expires() {
     assert!(lives(exec.pid));
 }
 
+#[tokio::test]
+async fn a_stream_that_nobody_reads_ends_with_its_token() {
+    let space = Space::start();
+    let agent = &space.agent;
+    let large = space.path("large");
+    // More than the buffers of the system hold.
+    File::create(&large).unwrap().set_len(50_000_000).unwrap();
+    let scoped = agent.scoped(json!({ "readFiles": "." })).await;
+    let _stream = ask_with(agent, &scoped.token, &route("trees", ""), "").await;
+    let read = || positions_in(&large, &descendants_of(agent.pid()));
+    let mut seen = Vec::new();
+    until("the buffers are full", async || {
+        seen.push(read());
+        seen.iter()
+            .rev()
+            .take_while(|then| !then.is_empty() && **then == seen[seen.len() - 1])
+            .count()
+            > 20
+    })
+    .await;
+    scoped.revoke().await;
+    until("the agent reads its file no more", async || read().is_empty()).await;
+}
+
+/// Where processes that have a file open read it.
+fn positions_in(file: &Path, pids: &BTreeSet<u32>) -> Vec<String> {
+    let mut positions = Vec::new();
+    for pid in pids {
+        let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
+        for entry in open.flatten() {
+            let is_file = fs::read_link(entry.path()).is_ok_and(|path| path == file);
+            let info = format!("/proc/{pid}/fdinfo/{}", entry.file_name().display());
+            positions.extend(fs::read_to_string(info).ok().filter(|_| is_file));
+        }
+    }
+    positions
+}
+
 /// A body that is sent piece by piece.
 fn body() -> (mpsc::Sender<&'static str>, Body) {
     let (sender, receiver) = mpsc::channel(1);
@@ -101,7 +145,7 @@ fn body() -> (mpsc::Sender<&'static str>, Body) {
 async fn what_is_being_sent_ends_with_its_token() {
     let space = Space::start();
     let agent = &space.agent;
-    std::fs::create_dir(space.path("dir")).unwrap();
+    fs::create_dir(space.path("dir")).unwrap();
     let exec = agent.sh("while read x; do echo got $x; done").await;
     let what = json!({ "typeInto": [exec.id], "writeFiles": "dir" });
     for (method, path) in [
