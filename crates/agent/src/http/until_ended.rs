@@ -5,7 +5,10 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
-use futures_util::FutureExt;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Fuse, FusedFuture},
+};
 use hyper::body::{Frame, SizeHint};
 
 use crate::tokens::Access;
@@ -13,7 +16,7 @@ use crate::tokens::Access;
 /// A body that breaks when its token expires or is revoked.
 pub(super) struct UntilEnded {
     body: Body,
-    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ended: Fuse<BoxFuture<'static, ()>>,
 }
 
 impl UntilEnded {
@@ -23,7 +26,8 @@ impl UntilEnded {
             return body;
         }
         let access = access.clone();
-        Body::new(Self { body, ended: Box::pin(async move { access.ended().await }) })
+        let ended = async move { access.ended().await };
+        Body::new(Self { body, ended: ended.boxed().fuse() })
     }
 }
 
@@ -35,7 +39,7 @@ impl hyper::body::Body for UntilEnded {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.ended.poll_unpin(context).is_ready() {
+        if self.ended.is_terminated() || self.ended.poll_unpin(context).is_ready() {
             let error = io::Error::other("the token has expired or was revoked");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         }
@@ -48,5 +52,29 @@ impl hyper::body::Body for UntilEnded {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::{StreamExt, stream};
+
+    use super::*;
+    use crate::tokens::{ScopedTokens, Scopes};
+
+    #[tokio::test]
+    async fn a_body_stays_broken_once_its_token_has_ended() {
+        let tokens = ScopedTokens::default();
+        let (_, token) = tokens.create(Scopes::default(), Duration::from_mins(1)).unwrap();
+        let pieces = stream::repeat_with(|| Ok::<_, io::Error>(Bytes::from_static(b"x")));
+        let access = Access::Scoped(token.clone());
+        let mut body = UntilEnded::of(Body::from_stream(pieces), &access).into_data_stream();
+        assert!(body.next().await.unwrap().is_ok());
+        tokens.revoke(&token.id);
+        for _ in 0..3 {
+            assert!(body.next().await.unwrap().is_err());
+        }
     }
 }
