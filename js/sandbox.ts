@@ -9,6 +9,7 @@ import {
   type ReadFileOptions,
   type SandboxOptions,
   type Sessions,
+  Tokens,
 } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import type { FilePath } from "./file-data.js";
@@ -34,6 +35,9 @@ export class Sandbox implements Runtime {
   /** The TCP ports that are listened on. */
   readonly ports: Ports;
 
+  /** The scoped tokens. */
+  readonly tokens: Tokens;
+
   /** The shells that remember. */
   readonly sessions: Sessions;
 
@@ -54,6 +58,7 @@ export class Sandbox implements Runtime {
     this.execs = new Execs(this.#core);
     this.files = new Files(this.#core);
     this.ports = new Ports(this.#core);
+    this.tokens = new Tokens(this.#core);
     this.sessions = this.#core.sessions;
     this.background = makeBackground(this, undefined, () => Promise.resolve());
   }

@@ -29,6 +29,7 @@ mod sandbox;
 mod sessions;
 mod shim;
 mod terminal;
+mod tokens;
 mod trees;
 mod web;
 
@@ -41,3 +42,4 @@ pub use sandbox::Sandbox;
 pub use sessions::{Session, Sessions};
 pub use shim::{Shim, use_shim};
 pub use terminal::Terminal;
+pub use tokens::Tokens;

@@ -53,6 +53,7 @@ export function Pages({
       <div class="page-content" hidden={page !== "background"}>
         <BackgroundPage
           background={sandbox.background}
+          url={url}
           connection={connection}
           isShown={page === "background"}
         />

@@ -16,6 +16,7 @@ import { ps } from "./commands/ps.js";
 import { rm } from "./commands/rm.js";
 import { run } from "./commands/run.js";
 import { stop } from "./commands/stop.js";
+import { token } from "./commands/token.js";
 import { waitPort } from "./commands/wait-port.js";
 
 /**
@@ -32,7 +33,7 @@ export const PROGRAM: CommandGroup = {
   commands: [
     ...[run, ps, logs, attach, kill, stop, rm],
     ...[cp, files, forward, waitPort],
-    ...[bg, agent, policy, browserConsole, mcp],
+    ...[bg, agent, policy, token, browserConsole, mcp],
     completion(() => PROGRAM),
     help(() => PROGRAM),
   ],

@@ -21,14 +21,24 @@ import {
 
 const rig = await ConsoleRig.forTests();
 
-test("a command to copy runs at the agent of the page", async () => {
+test("commands to copy run at the agent of the page", async () => {
   const page = await rig.signIn();
-  const line = await page.getByText(/-- uname -a$/).innerText();
-  const program = join(root, "dist/cli/sandpipe.js");
-  await promisify(execFile)("sh", ["-c", `sandpipe() { node -- '${program}' "$@"; }; ${line}`], {
-    env: { ...process.env, SANDPIPE_TOKEN: rig.agent.token },
-  });
+  const paste = async (/** @type {RegExp} */ text) => {
+    const line = await page.getByText(text).innerText();
+    const program = join(root, "dist/cli/sandpipe.js");
+    await promisify(execFile)("sh", ["-c", `sandpipe() { node -- '${program}' "$@"; }; ${line}`], {
+      env: { ...process.env, SANDPIPE_TOKEN: rig.agent.token },
+    });
+  };
+  await paste(/-- uname -a$/);
   await rowOf(page, "uname -a").waitFor();
+  await page.getByRole("link", { name: "Background" }).click();
+  await paste(/-- npm run dev$/);
+  const npm = page.getByRole("listitem").filter({ hasText: "npm run dev" });
+  await npm.getByText(/^Failed/).waitFor();
+  await npm.hover();
+  await npm.getByRole("button", { name: "Remove" }).click();
+  await page.getByText("No processes yet").waitFor();
   await page.context().close();
 });
 
@@ -270,6 +280,35 @@ test("a read-only token watches, and what it may not do is said", async () => {
     .waitFor();
   await page.getByRole("link", { name: "Background" }).click();
   await page.getByRole("region", { name: "Processes" }).getByRole("alert").waitFor();
+  await page.context().close();
+});
+
+test("a page with a scoped token shows the run that it may read, and ends with the token", async () => {
+  const { execs, tokens } = await rig.client();
+  const script = "echo shown; read x; echo got $x";
+  const { id } = await execs.create({ command: "sh", args: ["-c", script], pty: true });
+  await execs.create({ command: "sh", args: ["-c", "echo hidden"] });
+  const { id: scoped, token } = await tokens.create({ expiresInMs: 600_000, readExecs: [id] });
+  const page = await rig.open({}, `#/runs/${id}?token=${token}`);
+  await connected(page);
+  const panel = page.getByRole("tabpanel", { name: /echo shown/ });
+  await shows(panel, "shown");
+  assert.equal(await rowOf(page, "echo hidden").count(), 0);
+  const refused = page.getByRole("alert").filter({ hasText: "may not start, signal or delete" });
+  await panel.getByRole("button", { name: "Stop" }).click();
+  await refused.first().waitFor();
+  await run(page, "echo never");
+  const form = page.getByRole("form", { name: "Run a command" });
+  await form.getByRole("alert").filter({ hasText: "may not create commands" }).waitFor();
+  for (const [link, told] of /** @type {const} */ ([
+    ["Files", "the token may not read files"],
+    ["Ports", "the token is scoped"],
+  ])) {
+    await page.getByRole("link", { name: link }).click();
+    await page.getByText(new RegExp(told)).first().waitFor();
+  }
+  await tokens.revoke(scoped);
+  await page.getByText("Signed out by the agent").first().waitFor();
   await page.context().close();
 });
 

@@ -291,6 +291,20 @@ describe("the OpenAPI document", () => {
       await check("GET", path, { status: 401, headers: wrong });
     }
 
+    const tokens = "/api/v1/tokens";
+    const token = "/api/v1/tokens/{id}";
+    const scopes = { expiresInMs: 60_000, createCommands: true, readFiles: "." };
+    const created = await check("POST", tokens, { status: 201, body: scopes });
+    const scoped = { authorization: `Bearer ${created.token}` };
+    await check("POST", tokens, { status: 400, body: { expiresInMs: 0 } });
+    await check("POST", tokens, { status: 401, headers: wrong, body: scopes });
+    await check("POST", tokens, { status: 403, headers: scoped, body: scopes });
+    await check("GET", tokens, { status: 200 });
+    await check("GET", tokens, { status: 401, headers: wrong });
+    await check("DELETE", token, { id: created.id, status: 403, headers: scoped });
+    await check("DELETE", token, { id: created.id, status: 200 });
+    await check("DELETE", token, { id: created.id, status: 404 });
+
     // The WebSockets have no JSON answer but their errors.
     const forward = "/ws/v1/ports/{port}";
     await check("GET", forward, { status: 400 });

@@ -5,6 +5,7 @@ import {
   isSandpipeError,
   type Background,
   type BackgroundProcess,
+  type CreatedToken,
   type CreateExecRequest,
   type ExecItem,
   type ExecResult,
@@ -16,6 +17,7 @@ import {
   type Runtime,
   type Sandbox,
   type Session,
+  type TokenInfo,
 } from "sandpipe";
 import {
   createSandbox,
@@ -259,6 +261,14 @@ export async function filesAndPorts(sandbox: Sandbox) {
   }
 
   expectTypeOf(await ports.list()).toEqualTypeOf<PortInfo[]>();
+  const scopes = { readExecs: ["id"], typeInto: ["id"], readFiles: "a", writeFiles: "a" };
+  expectTypeOf(
+    await sandbox.tokens.create({ expiresInMs: 1, createCommands: true, ...scopes }),
+  ).toEqualTypeOf<CreatedToken>();
+  // @ts-expect-error A token has a life time.
+  void sandbox.tokens.create({ createCommands: true });
+  expectTypeOf(await sandbox.tokens.list()).toEqualTypeOf<TokenInfo[]>();
+  expectTypeOf(sandbox.tokens.revoke("id")).toEqualTypeOf<Promise<void>>();
   for await (const { ports: listed } of ports.streamList({ signal }))
     expectTypeOf(listed).toEqualTypeOf<PortInfo[]>();
   expectTypeOf(

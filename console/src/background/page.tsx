@@ -8,6 +8,7 @@ import { Rows } from "../design/rows.js";
 import { PURPOSES } from "../frame/descriptions.js";
 import { NARROW, useMedia } from "../media.js";
 import { Failure } from "../message.js";
+import { lineAt } from "../runs/command-line.js";
 import { ProcessRow } from "./row.js";
 import { SpawnForm } from "./spawn-form.js";
 import { TailPanel } from "./tail-panel.js";
@@ -21,10 +22,13 @@ const ROW = 56;
 /** Processes that outlive whoever started them. */
 export function BackgroundPage({
   background,
+  url,
   connection,
   isShown,
 }: {
   background: Background;
+  /** The agent's. */
+  url: string;
   connection: Connection;
   /** Nothing is asked for while another page is looked at. */
   isShown: boolean;
@@ -73,7 +77,7 @@ export function BackgroundPage({
               <Empty
                 icon={Layers}
                 title="No processes yet"
-                command="sandpipe bg start -- npm run dev"
+                command={lineAt(url, ["npm", "run", "dev"], ["bg", "start"])}
               >
                 {PURPOSES.background}
               </Empty>

@@ -7,7 +7,7 @@ import { Divider } from "../design/divider.js";
 import { Empty } from "../design/empty.js";
 import { Icon } from "../design/icon.js";
 import { NARROW, useMedia } from "../media.js";
-import { Failure } from "../message.js";
+import { Failure, messageOf } from "../message.js";
 import { hashOf } from "../route.js";
 import { useStore } from "../store.js";
 import { keep, kept } from "../tab-storage.js";
@@ -323,8 +323,7 @@ function NoFiles({ error, isLive }: { error: unknown; isLive: boolean }) {
   if (isSandpipeError(error, "http") && error.status === 403) {
     return (
       <Empty icon={Lock} title="This token may not see files" command="sandpipe console">
-        It is read-only: it shows runs and ports. Files take the admin token, since one of them may
-        hold the agent’s own. Sign out, and sign in with that; or have the command line do it:
+        {messageOf(error)} Or have the command line do it:
       </Empty>
     );
   }

@@ -56,8 +56,8 @@ export function lineOf({ command, args, argsTruncated = false }: Command): strin
 }
 
 /** Writes the command line that runs a command at an agent. Its token is in SANDPIPE_TOKEN. */
-export function lineAt(url: string, command: readonly string[]): string {
-  return lineOf({ command: "sandpipe", args: ["run", "--url", url, "--", ...command] });
+export function lineAt(url: string, command: readonly string[], how = ["run"]): string {
+  return lineOf({ command: "sandpipe", args: [...how, "--url", url, "--", ...command] });
 }
 
 /** A shell's script without the shell, any other command as it is. */

@@ -35,6 +35,7 @@ use crate::{
     state_dir::{Keep, StateDir, StateDirError, default_path},
     time_limits::TimeLimits,
     token::{self, LoadedTokens, TokenError, TokenSources, Tokens},
+    tokens::ScopedTokens,
     walls::{CommandSetting, Policies, PolicyError, Setting},
 };
 
@@ -55,6 +56,7 @@ pub struct Agent {
     policies: Arc<Policies>,
     features: Arc<Features>,
     tokens: Arc<Tokens>,
+    scoped_tokens: Arc<ScopedTokens>,
     admin_token_file: Option<PathBuf>,
     hosts: Arc<HostPolicy>,
     allow_origin: Vec<HeaderValue>,
@@ -252,6 +254,7 @@ impl Agent {
             policies,
             features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
+            scoped_tokens: Arc::default(),
             admin_token_file: admin_file,
             hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
             allow_origin: options.allow_origin.clone(),
@@ -276,6 +279,7 @@ impl Agent {
             policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
+            scoped_tokens: Arc::clone(&self.scoped_tokens),
             hosts: Arc::clone(&self.hosts),
             allow_origin: self.allow_origin.clone(),
             ping_interval: self.time_limits.ping_interval,

@@ -37,10 +37,12 @@ pub enum Feature {
     Ports,
     /// Connections to ports go through a WebSocket.
     PortForward,
+    /// Tokens that may do a part of all for a while.
+    ScopedTokens,
 }
 
 impl Feature {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -58,6 +60,7 @@ impl Feature {
         Self::Watch,
         Self::Ports,
         Self::PortForward,
+        Self::ScopedTokens,
     ];
 
     /// Its name in `/health`.
@@ -80,6 +83,7 @@ impl Feature {
             Self::Watch => "watch",
             Self::Ports => "ports",
             Self::PortForward => "port-forward",
+            Self::ScopedTokens => "scoped-tokens",
         }
     }
 }
@@ -157,7 +161,8 @@ mod tests {
                 "files-raw",
                 "watch",
                 "ports",
-                "port-forward"
+                "port-forward",
+                "scoped-tokens"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

@@ -13,6 +13,7 @@
 //! - `limits/` holds what all commands together may use, by cgroups.
 //! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
 //! - `worker/` is what opens files for clients: processes that the box starts, with the rights of a command.
+//! - `tokens/` has the scoped tokens, and decides what a request may do.
 //! - `watch/` tells what changes in a directory, and `ports/` which ports are listened on: workers look, for both.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
@@ -50,6 +51,7 @@ mod shutdown;
 mod state_dir;
 mod time_limits;
 mod token;
+mod tokens;
 mod walls;
 mod watch;
 mod worker;

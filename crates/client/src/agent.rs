@@ -42,6 +42,8 @@ pub(crate) enum Feature {
     Ports,
     /// Connections to ports.
     PortForward,
+    /// Tokens that may do a part of all.
+    ScopedTokens,
 }
 
 impl Feature {
@@ -63,6 +65,7 @@ impl Feature {
             Self::Watch => "watch",
             Self::Ports => "ports",
             Self::PortForward => "port-forward",
+            Self::ScopedTokens => "scoped-tokens",
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! An [`Agent`] is what all calls begin with: its HTTP client makes the requests, and it knows which extensions the
 //! agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`], [`sessions`],
-//! [`background`], [`files`] and [`ports`];
+//! [`background`], [`files`], [`ports`] and [`tokens`];
 //! each gives a [`Call`], a future that needs nothing else to be kept.
 //!
 //! Data goes one way. [`execs::exec`] creates an exec by a request; the answer's body goes to an
@@ -44,6 +44,7 @@ pub mod ports;
 pub mod sessions;
 mod shell;
 pub mod terminal;
+pub mod tokens;
 mod wait_limits;
 mod websocket;
 

@@ -29,6 +29,9 @@ pub enum Operation {
     WatchDirectory,
     ListPorts,
     StreamPorts,
+    CreateToken,
+    ListTokens,
+    RevokeToken,
 }
 
 impl Operation {
@@ -59,6 +62,9 @@ impl Operation {
             Self::WatchDirectory => "watch directory",
             Self::ListPorts => "list ports",
             Self::StreamPorts => "stream ports",
+            Self::CreateToken => "create token",
+            Self::ListTokens => "list tokens",
+            Self::RevokeToken => "revoke token",
         }
     }
 

@@ -28,6 +28,7 @@ mod signal;
 pub mod sse;
 mod stdin;
 mod timestamp;
+mod token;
 mod watch;
 pub mod websocket;
 
@@ -47,6 +48,9 @@ pub use port::{PortInfo, PortsListResponse};
 pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
 pub use timestamp::Timestamp;
+pub use token::{
+    CreateTokenRequest, CreatedToken, TokenInfo, TokenListResponse, TokenRevokeResponse,
+};
 pub use watch::{WatcherEvent, WatcherEventType};
 
 /// The exit code that an [`ExecItem`] carries as long as there is none.

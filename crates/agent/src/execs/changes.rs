@@ -7,6 +7,8 @@ use std::{
 
 use tokio::sync::watch;
 
+use crate::tokens::{ExecRef, TokenId};
+
 /// The most changes that are remembered. A reader that is further behind gets the whole list.
 const MAX_CHANGES: usize = 8192;
 
@@ -25,9 +27,9 @@ impl Changes {
         self.push(Change::Changed(exec));
     }
 
-    /// The exec of that id is not there any more.
-    pub(super) fn removed(&self, id: &str) {
-        self.push(Change::Removed(id.into()));
+    /// That exec is not there any more.
+    pub(super) fn removed(&self, exec: RemovedExec) {
+        self.push(Change::Removed(exec));
     }
 
     fn push(&self, change: Change) {
@@ -55,7 +57,27 @@ impl Changes {
 #[derive(Debug)]
 enum Change {
     Changed(u64),
-    Removed(Box<str>),
+    Removed(RemovedExec),
+}
+
+/// What is remembered of an exec that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemovedExec {
+    pub(crate) id: String,
+    creator: Option<TokenId>,
+}
+
+impl RemovedExec {
+    /// Its id, and who has created it.
+    pub(crate) fn named(&self) -> ExecRef<'_> {
+        ExecRef { id: &self.id, creator: self.creator.as_ref() }
+    }
+}
+
+impl From<ExecRef<'_>> for RemovedExec {
+    fn from(exec: ExecRef<'_>) -> Self {
+        Self { id: exec.id.into(), creator: exec.creator.cloned() }
+    }
 }
 
 /// The newest changes: `entries` are those up to the number `newest`.
@@ -70,7 +92,7 @@ struct Log {
 pub(super) enum ChangesSince {
     /// These, and it then knows the changes up to number `newest`. An exec that is among the `changed` may have
     /// been removed after that.
-    Changes { newest: u64, changed: BTreeSet<u64>, removed: Vec<String> },
+    Changes { newest: u64, changed: BTreeSet<u64>, removed: Vec<RemovedExec> },
     /// More than is remembered.
     TooMany,
 }
@@ -94,7 +116,7 @@ impl Log {
         for change in self.entries.range(first..) {
             match change {
                 Change::Changed(exec) => _ = changed.insert(*exec),
-                Change::Removed(id) => removed.push(id.to_string()),
+                Change::Removed(exec) => removed.push(exec.clone()),
             }
         }
         ChangesSince::Changes { newest: self.newest, changed, removed }
@@ -121,8 +143,8 @@ mod tests {
                 known.insert(exec, *state);
             }
         }
-        for id in removed {
-            known.remove(&id.parse().unwrap());
+        for exec in removed {
+            known.remove(&exec.id.parse().unwrap());
         }
         newest
     }
@@ -148,7 +170,7 @@ mod tests {
                         changes.changed(exec);
                     },
                     2 => if real.remove(&exec).is_some() {
-                        changes.removed(&exec.to_string());
+                        changes.removed(ExecRef { id: &exec.to_string(), creator: None }.into());
                     },
                     _ => {
                         at = follow(&mut known, &real, changes.since(at));

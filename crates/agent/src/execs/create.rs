@@ -14,6 +14,7 @@ use crate::{
     blocking::{self, NotRun},
     process::{InvalidLaunch, Launch},
     state_dir::Keep,
+    tokens::TokenId,
     walls::NarrowerError,
 };
 
@@ -65,24 +66,26 @@ pub(crate) enum Created {
 
 impl Registry {
     /// Creates an exec and starts it, unless it is to wait. With a key that stands for an exec
-    /// already, it returns that one.
+    /// already, it returns that one; the keys of each scoped token are its own.
     ///
     /// The caller lets it run to its end.
     pub(crate) async fn create(
         self: &Arc<Self>,
         request: CreateExecRequest,
         key: Option<IdempotencyKey>,
+        creator: Option<TokenId>,
     ) -> Result<Created, CreateError> {
         let Some(key) = key else {
-            return self.create_new(request, None).await.map(Created::New);
+            return self.create_new(request, None, creator).await.map(Created::New);
         };
+        let key = key.of(creator.as_ref());
         let creation = Creation::new(key, &request)?;
         let claim = self.keys().claim(&creation).await?;
         if let Some(id) = claim.exec() {
             let exec = self.get(id).ok_or_else(|| CreateError::Deleted(id.into()))?;
             return Ok(Created::Before(exec));
         }
-        let exec = self.create_new(request, Some(creation.clone())).await?;
+        let exec = self.create_new(request, Some(creation.clone()), creator).await?;
         claim.settle(&exec.id);
         Ok(Created::New(exec))
     }
@@ -92,6 +95,7 @@ impl Registry {
         self: &Arc<Self>,
         request: CreateExecRequest,
         creation: Option<Creation>,
+        creator: Option<TokenId>,
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
@@ -99,7 +103,7 @@ impl Registry {
         // wait: to change to another takes its time.
         let (answer, added) = oneshot::channel();
         on_own_thread(size_of(&request), move |memory| {
-            let exec = match registry.add(request, creation) {
+            let exec = match registry.add(request, creation, creator) {
                 Ok(exec) => exec,
                 Err(error) => return drop(answer.send(Err(error))),
             };
@@ -135,6 +139,7 @@ impl Registry {
         self: &Arc<Self>,
         request: CreateExecRequest,
         creation: Option<Creation>,
+        creator: Option<TokenId>,
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let narrower = match request.policy.as_deref() {
@@ -149,7 +154,9 @@ impl Registry {
         let id = new_id().map_err(CreateError::Id)?;
         let recording = (self.keep() == Keep::State).then_some(Recording { creation });
         let exec = self
-            .insert(|number| Exec::new(id, number, launch, recording, self.context()))
+            .insert(|number| {
+                Exec::new(id, number, launch, recording, self.context()).created_by(creator)
+            })
             .ok_or(CreateError::Stopping)?;
         // Before it is started: an agent that dies at any later moment has it written down.
         exec.write_record();

@@ -27,6 +27,7 @@ use crate::{
     output::Spool,
     process::{Launch, PtyMaster, ReachedLimit, Waker},
     sandbox::Group,
+    tokens::{ExecRef, TokenId},
 };
 
 /// A command that was asked for, and what has become of it.
@@ -54,6 +55,8 @@ pub(crate) struct Exec {
     /// The index has it, with the key that it was created with.
     pub(super) is_indexed: AtomicBool,
     deleted: AtomicBool,
+    /// The scoped token that has created it.
+    creator: Option<TokenId>,
 }
 
 /// What may still be done with an exec.
@@ -182,7 +185,18 @@ impl Exec {
             bookkeeping: Arc::clone(&context.bookkeeping),
             is_indexed: AtomicBool::default(),
             deleted: AtomicBool::default(),
+            creator: None,
         }
+    }
+
+    /// The same, that a scoped token has created.
+    pub(super) fn created_by(self, creator: Option<TokenId>) -> Self {
+        Self { creator, ..self }
+    }
+
+    /// Its id, and who has created it.
+    pub(crate) fn named(&self) -> ExecRef<'_> {
+        ExecRef { id: &self.id, creator: self.creator.as_ref() }
     }
 
     /// Removes what is on disk. It may block.

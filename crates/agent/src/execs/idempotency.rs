@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use super::time::Time;
+use crate::tokens::TokenId;
 
 /// How long a key is kept at least.
 const MIN_KEY_AGE: Duration = Duration::from_mins(10);
@@ -30,6 +31,15 @@ impl IdempotencyKey {
         let fits = (1..=255).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
         let text = String::from_utf8(bytes.to_vec()).ok()?;
         fits.then_some(Self(text))
+    }
+
+    /// The key as a scoped token has it: no other token's, so that it stands for no other token's exec. No client has a space in
+    /// its key.
+    pub(super) fn of(self, creator: Option<&TokenId>) -> Self {
+        match creator {
+            Some(creator) => Self(format!("{creator} {}", self.0)),
+            None => self,
+        }
     }
 }
 

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{changes::ChangesSince, exec::Exec, registry::Registry};
+use super::{
+    changes::{ChangesSince, RemovedExec},
+    exec::Exec,
+    registry::Registry,
+};
 
 /// How many execs are looked at in one go.
 const PAGE: usize = 256;
@@ -20,8 +24,8 @@ pub(crate) struct Cursor {
 /// What a reader of changes gets next.
 #[derive(Debug)]
 pub(crate) enum Update {
-    /// The execs that are new, or not as they were, newest first, and the ids of those that are gone.
-    Changes { changed: Vec<Arc<Exec>>, removed: Vec<String> },
+    /// The execs that are new, or not as they were, newest first, and those that are gone.
+    Changes { changed: Vec<Arc<Exec>>, removed: Vec<RemovedExec> },
     /// It is too far behind: the list is to be read anew.
     Resync,
 }

@@ -144,7 +144,7 @@ impl Registry {
         execs.by_id.remove(&exec.id);
         execs.by_number.remove(&exec.number);
         drop(execs);
-        self.bookkeeping().changes.removed(&exec.id);
+        self.bookkeeping().changes.removed(exec.named().into());
         self.bookkeeping().ended_execs().remove(exec.number);
     }
 

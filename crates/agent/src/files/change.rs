@@ -12,7 +12,7 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<(), WorkerError> {
-        let make = MakeDirectory { path: path.absolute().into() };
+        let make = MakeDirectory { path: path.into() };
         self.workers.ask(user, make, Vec::new()).await.map(drop)
     }
 
@@ -22,7 +22,7 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<(), WorkerError> {
-        let remove = RemoveFile { path: path.absolute().into() };
+        let remove = RemoveFile { path: path.into() };
         self.workers.ask(user, remove, Vec::new()).await.map(drop)
     }
 
@@ -34,7 +34,7 @@ impl Files {
         recursive: bool,
     ) -> Result<(), WorkerError> {
         let workspace = self.workspace.clone();
-        let remove = RemoveDirectory { path: path.absolute().into(), recursive, workspace };
+        let remove = RemoveDirectory { path: path.into(), recursive, workspace };
         self.workers.ask(user, remove, Vec::new()).await.map(drop)
     }
 
@@ -45,7 +45,7 @@ impl Files {
         from: &FilePath,
         to: &FilePath,
     ) -> Result<(), WorkerError> {
-        let moved = Move { from: from.absolute().into(), to: to.absolute().into() };
+        let moved = Move { from: from.into(), to: to.into() };
         self.workers.ask(user, moved, Vec::new()).await.map(drop)
     }
 
@@ -57,7 +57,7 @@ impl Files {
         to: &FilePath,
         recursive: bool,
     ) -> Result<(), WorkerError> {
-        let copy = Copy { from: from.absolute().into(), to: to.absolute().into(), recursive };
+        let copy = Copy { from: from.into(), to: to.into(), recursive };
         self.workers.ask(user, copy, Vec::new()).await.map(drop)
     }
 }

@@ -26,11 +26,10 @@ impl Files {
         path: &FilePath,
         depth: u32,
     ) -> Result<Listing, WorkerError> {
-        let path: PathBuf = path.absolute().into();
-        let list = List { path: path.clone(), depth };
+        let list = List { path: path.into(), depth };
         let mut conversation = self.workers.open(user, list, Vec::new()).await?;
         conversation.answer::<()>().await?;
-        Ok(Listing { path, conversation })
+        Ok(Listing { path: path.absolute().into(), conversation })
     }
 }
 

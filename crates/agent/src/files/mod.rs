@@ -102,7 +102,7 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<FileInfo, WorkerError> {
-        let stat = Stat { path: path.absolute().into() };
+        let stat = Stat { path: path.into() };
         let (metadata, _) = self.workers.ask(user, stat, Vec::new()).await?;
         Ok(info::file_info(path.absolute(), &metadata))
     }

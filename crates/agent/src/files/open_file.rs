@@ -40,7 +40,7 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<OpenFile, WorkerError> {
-        let open = Open { path: path.absolute().into() };
+        let open = Open { path: path.into() };
         let (attributes, descriptors) = self.workers.ask(user, open, Vec::new()).await?;
         let file = descriptors.into_iter().next().ok_or(WorkerError::Ended)?;
         let file = Arc::new(File::from(file));

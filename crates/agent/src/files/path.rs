@@ -1,13 +1,20 @@
 use std::{
     ffi::OsString,
     os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
 };
+
+use crate::worker::NamedPath;
 
 /// The path of a file as a client names it, made absolute. Symbolic links in it have not been followed, and `..` is left to the
 /// system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FilePath(PathBuf);
+pub(crate) struct FilePath {
+    absolute: PathBuf,
+    /// The directory that it must not lead out of; none where it may lead anywhere.
+    root: Option<Arc<Path>>,
+}
 
 /// What names no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,16 +49,29 @@ impl FilePath {
         if absolute.is_empty() {
             absolute.push(b'/');
         }
-        Ok(Self(OsString::from_vec(absolute).into()))
+        Ok(Self { absolute: OsString::from_vec(absolute).into(), root: None })
+    }
+
+    /// The same path, which does not lead out of a directory whatever links say. None where it is not below it.
+    pub(crate) fn beneath(self, root: &Arc<Path>) -> Option<Self> {
+        let is_plain = self.absolute.components().all(|part| part != Component::ParentDir);
+        let is_below = is_plain && self.absolute.starts_with(root);
+        is_below.then(|| Self { root: Some(Arc::clone(root)), ..self })
     }
 
     pub(crate) fn absolute(&self) -> &Path {
-        &self.0
+        &self.absolute
     }
 
     /// As a client is shown it: what is not UTF-8 in it is U+FFFD.
     pub(crate) fn shown(&self) -> String {
-        self.0.to_string_lossy().into_owned()
+        self.absolute.to_string_lossy().into_owned()
+    }
+}
+
+impl From<&FilePath> for NamedPath {
+    fn from(path: &FilePath) -> Self {
+        Self::new(&path.absolute, path.root.as_deref())
     }
 }
 
@@ -90,6 +110,35 @@ mod tests {
             assert_eq!(path(climbing.as_bytes()), Err(InvalidPath::AboveRoot), "{climbing}");
         }
         assert_eq!(path(b"a\0b"), Err(InvalidPath::Nul));
+    }
+
+    #[test]
+    fn a_path_is_beneath_a_directory_by_whole_names_alone() {
+        let root: Arc<Path> = Path::new("/work/space/dir").into();
+        let is_beneath = |path: &str| {
+            FilePath::new(path.as_bytes(), Path::new("/work/space"))
+                .unwrap()
+                .beneath(&root)
+                .is_some()
+        };
+        for path in
+            ["dir", "dir/", "dir/a", "/work/space/dir", "/work//space/./dir/a/b", "./dir/..."]
+        {
+            assert!(is_beneath(path), "{path}");
+        }
+        for path in [
+            "dir-evil",
+            "dir-evil/a",
+            "",
+            "/",
+            "di",
+            "dir/..",
+            "dir/../dir/a",
+            "dir/a/../b",
+            "/dir/a",
+        ] {
+            assert!(!is_beneath(path), "{path}");
+        }
     }
 
     proptest! {

@@ -26,7 +26,7 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<FileReadResponse, WorkerError> {
-        let open = Open { path: path.absolute().into() };
+        let open = Open { path: path.into() };
         let (_, descriptors) = self.workers.ask(user, open, Vec::new()).await?;
         let file = descriptors.into_iter().next().ok_or(WorkerError::Ended)?;
         let bytes = transfer(move || read_whole(file)).await;

@@ -52,7 +52,7 @@ impl Files {
         exclude: IgnorePatterns,
     ) -> Result<PackedTree, WorkerError> {
         let permit = permit().await?;
-        let pack = Pack { path: path.absolute().into(), exclude };
+        let pack = Pack { path: path.into(), exclude };
         let mut conversation = self.workers.open(user, pack, Vec::new()).await?;
         conversation.answer::<()>().await?;
         let stream = conversation.take_descriptor().ok_or(WorkerError::Ended)?;
@@ -71,10 +71,10 @@ impl Files {
         chunks: impl Stream<Item = io::Result<Bytes>>,
     ) -> Result<Unpacked, UnpackError> {
         let _permit = permit().await?;
-        let make = MakeDirectory { path: path.absolute().into() };
+        let make = MakeDirectory { path: path.into() };
         self.workers.ask(user, make, Vec::new()).await?;
         let (theirs, ours) = io::pipe().map_err(WorkerError::NoRoom)?;
-        let unpack = Unpack { path: path.absolute().into(), max_size: self.max_size };
+        let unpack = Unpack { path: path.into(), max_size: self.max_size };
         let mut conversation = self.workers.open(user, unpack, vec![theirs.into()]).await?;
         let ours = OwnedFd::from(ours);
         let mut stream = pipe::Sender::from_owned_fd(ours).map_err(WorkerError::NoRoom)?;

@@ -1,7 +1,6 @@
 use std::{
     collections::HashMap,
     io,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -42,7 +41,7 @@ pub(crate) struct Uploads {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UploadKey {
     user: Option<Credentials>,
-    path: PathBuf,
+    path: FilePath,
     id: String,
 }
 
@@ -113,7 +112,7 @@ pub(crate) enum UploadError {
 impl UploadKey {
     pub(crate) fn new(user: Option<&Identity>, path: &FilePath, id: &str) -> Self {
         let user = user.and_then(Identity::credentials_to_take);
-        Self { user, path: path.absolute().into(), id: id.into() }
+        Self { user, path: path.clone(), id: id.into() }
     }
 }
 

@@ -77,7 +77,7 @@ impl Files {
         let files = Arc::clone(self);
         // Until it is known: an answer may be lost.
         let mut target = WriteTarget { files, user, path, name, may_be_named: true };
-        let (path, name) = (target.path.absolute().into(), target.name.clone());
+        let (path, name) = ((&target.path).into(), target.name.clone());
         let create = Create { path, is_new: conditions.is_new, name };
         let created = self.workers.ask(target.user.as_ref(), create, Vec::new()).await;
         target.may_be_named =
@@ -107,7 +107,7 @@ impl Files {
         mode: Option<u32>,
     ) -> Result<Appending, WorkerError> {
         let turn = self.appends.turn(&path).await;
-        let append = Append { path: path.absolute().into(), mode };
+        let append = Append { path: (&path).into(), mode };
         let (is_new, descriptors) = self.workers.ask(user, append, Vec::new()).await?;
         let file = descriptors.into_iter().next().ok_or(WorkerError::Ended)?;
         Ok(Appending {
@@ -221,7 +221,7 @@ impl Writing {
         let Conditions { is_new, mode } = self.conditions;
         let temporary = self.temporary.clone();
         let target = &mut self.target;
-        let commit = Commit { path: target.path.absolute().into(), is_new, mode, temporary };
+        let commit = Commit { path: (&target.path).into(), is_new, mode, temporary };
         let file = self.file.try_clone().map_err(WorkerError::NoRoom)?;
         let workers = &target.files.workers;
         let committed = workers.ask(target.user.as_ref(), commit, vec![file.into()]).await;
@@ -245,8 +245,7 @@ impl Drop for WriteTarget {
             return;
         }
         let (files, user) = (Arc::clone(&self.files), self.user.take());
-        let discard =
-            Discard { path: self.path.absolute().into(), name: mem::take(&mut self.name) };
+        let discard = Discard { path: (&self.path).into(), name: mem::take(&mut self.name) };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = files.workers.ask(user.as_ref(), discard, Vec::new()).await {

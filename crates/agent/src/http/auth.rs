@@ -1,33 +1,29 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, Method, StatusCode, header::AUTHORIZATION},
+    extract::{FromRequestParts, MatchedPath, Request, State},
+    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
-use super::{body::Query, error::ApiError};
+use super::{App, body::Query, error::ApiError, needs::need, until_ended::UntilEnded};
 use crate::{
     server::Peer,
-    token::{Role, Tokens},
+    token::Role,
+    tokens::{Access, Refusal},
 };
 
-/// Lets requests with a token in their `Authorization` header through. A read-only token is good for
-/// what changes nothing (RFC 9110, 9.2.1).
-pub(super) async fn by_header(
-    State(tokens): State<Arc<Tokens>>,
-    request: Request,
-    next: Next,
-) -> Response {
+/// Lets requests with a token in their `Authorization` header through that is good for what the route needs.
+pub(super) async fn by_header(State(app): State<App>, request: Request, next: Next) -> Response {
     let token = bearer(request.headers()).map(str::to_owned);
-    pass(&tokens, token.as_deref(), request, next).await
+    pass(&app, token.as_deref(), request, next).await.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Lets also requests with a token in their query through: a browser can't set headers for a
 /// WebSocket.
 pub(super) async fn by_header_or_query(
-    State(tokens): State<Arc<Tokens>>,
+    State(app): State<App>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -39,52 +35,65 @@ pub(super) async fn by_header_or_query(
             Err(error) => return error.into_response(),
         },
     };
-    pass(&tokens, token.as_deref(), Request::from_parts(parts, body), next).await
+    let request = Request::from_parts(parts, body);
+    pass(&app, token.as_deref(), request, next).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: Next) -> Response {
-    let role = match token {
-        None => Err(ApiError::new(
+async fn pass(
+    app: &App,
+    token: Option<&str>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let token = token.ok_or_else(|| {
+        ApiError::new(
             StatusCode::UNAUTHORIZED,
             "a token is needed: send \"Authorization: Bearer TOKEN\" with the agent's token",
-        )),
-        Some(token) => tokens.role_of(token).ok_or_else(|| {
-            ApiError::new(
-                StatusCode::UNAUTHORIZED,
-                "the token is not one of this agent's, which makes a new one with each start unless it \
-                 is given one: take it from the file that the agent named when it started, or from \
-                 where it was given to the agent",
-            )
-        }),
-    };
-    let reads = [Method::GET, Method::HEAD].contains(request.method());
-    match role {
-        Err(error) => error.into_response(),
-        Ok(Role::ReadOnly) if !reads => ApiError::new(
-            StatusCode::FORBIDDEN,
-            "the token is read-only: it may list and get execs and read their output",
         )
-        .into_response(),
-        Ok(role) => {
-            if let Some(peer) = request.extensions().get::<Arc<Peer>>()
-                && let Err(error) = peer.authenticate(role)
-            {
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                return ApiError::new(status, error.to_string()).into_response();
-            }
-            request.extensions_mut().insert(role);
-            next.run(request).await
-        }
+    })?;
+    let access = access(app, token).ok_or_else(not_valid)?;
+    let route = request.extensions().get().map_or("", MatchedPath::as_str);
+    let need = need(request.method(), route);
+    access.check(need)?;
+    if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
+        peer.authenticate(access.role())
+            .map_err(|error| ApiError::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()))?;
+    }
+    request.extensions_mut().insert(access.clone());
+    request.extensions_mut().insert(need);
+    let request = request.map(|body| UntilEnded::of(body, &access));
+    tokio::select! {
+        biased;
+        () = access.ended() => Err(not_valid()),
+        response = next.run(request) => Ok(response.map(|body| UntilEnded::of(body, &access))),
     }
 }
 
-/// Lets requests with the token through that may do everything.
-pub(super) async fn admin_only(request: Request, next: Next) -> Response {
-    if request.extensions().get() == Some(&Role::Admin) {
-        return next.run(request).await;
+fn access(app: &App, token: &str) -> Option<Access> {
+    match app.tokens.role_of(token) {
+        Some(Role::Admin) => Some(Access::Admin),
+        Some(Role::ReadOnly) => Some(Access::ReadOnly),
+        None => app.scoped_tokens.find(token).map(Access::Scoped),
     }
-    let message = "the token is read-only: it may not read files, of which one may have the agent's own token";
-    ApiError::new(StatusCode::FORBIDDEN, message).into_response()
+}
+
+fn not_valid() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "the token is not one of this agent's, which makes a new one with each start unless it is \
+         given one: take it from the file that the agent named when it started, or from where it \
+         was given to the agent; a scoped token may have expired, been revoked, or ended with the \
+         agent that made it",
+    )
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, message),
+            Refusal::NotFound => Self::new(StatusCode::NOT_FOUND, "there is nothing of that name"),
+        }
+    }
 }
 
 /// The token of `Authorization: Bearer TOKEN`. The scheme is case-insensitive (RFC 9110, 11.1).

@@ -1,6 +1,7 @@
 use axum::{
-    Json,
-    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
+    Extension, Json,
+    extract::FromRequestParts,
+    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE, request::Parts},
     response::{IntoResponse, Response},
 };
 use sandpipe_protocol::{ErrorBody, Gap, UploadProgress};
@@ -33,6 +34,13 @@ struct Body {
     /// How much of an upload there is.
     #[serde(flatten)]
     upload: Option<UploadProgress>,
+}
+
+/// What the check of the token has found. Without it nothing is done.
+pub(super) async fn extension<T: Clone + Send + Sync + 'static>(
+    parts: &mut Parts,
+) -> Result<Extension<T>, ApiError> {
+    Extension::from_request_parts(parts, &()).await.map_err(ApiError::internal)
 }
 
 /// That events were dropped, and why: output could not be written to disk, or was too much for it.

@@ -2,7 +2,7 @@ use axum::{Extension, Json, extract::State};
 use serde_json::Value;
 
 use super::{App, execs::responses::ApiErrors};
-use crate::token::Role;
+use crate::tokens::Access;
 
 /// Get the policy: what commands may touch.
 #[utoipa::path(
@@ -18,12 +18,12 @@ use crate::token::Role;
 )]
 pub(super) async fn policy(
     State(app): State<App>,
-    Extension(role): Extension<Role>,
+    Extension(access): Extension<Access>,
 ) -> Json<Value> {
     // Its keys are texts, and its values no floating-point numbers that JSON lacks.
     let mut policy = serde_json::to_value(app.policies.own()).unwrap_or_default();
     // One may be a secret that commands are to have.
-    if role == Role::ReadOnly
+    if !matches!(access, Access::Admin)
         && let Some(set) = policy.get_mut("set").and_then(Value::as_object_mut)
     {
         set.values_mut().for_each(|value| *value = Value::Null);

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     App, Console, auth, cors, error::ApiError, execs, files, health, host, openapi::Document,
-    origin, policy, ports,
+    origin, policy, ports, tokens,
 };
 use crate::features::Feature;
 
@@ -34,15 +34,20 @@ pub(crate) fn router(app: App, console: Console) -> Router {
     if app.features.has(Feature::Signal) {
         api = api.routes(routes!(execs::signal::signal_exec));
     }
+    if app.features.has(Feature::ScopedTokens) {
+        api = api
+            .routes(routes!(tokens::create::create_token, tokens::list::list_tokens))
+            .routes(routes!(tokens::revoke::revoke_token));
+    }
     let api = api.merge(files::routes(&app));
-    let api = api.route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
+    let api = api.route_layer(from_fn_with_state(app.clone(), auth::by_header));
     let mut websocket = OpenApiRouter::new().routes(routes!(execs::websocket::connect_to_exec));
     if app.features.has(Feature::PortForward) {
         websocket = websocket.routes(routes!(ports::forward::forward_port));
     }
     let origins: Arc<[HeaderValue]> = Arc::from(&*app.allow_origin);
     let websocket = websocket
-        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query))
+        .route_layer(from_fn_with_state(app.clone(), auth::by_header_or_query))
         .route_layer(from_fn_with_state(origins, origin::check));
     let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(health::health))
@@ -76,8 +81,12 @@ async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-/// The path only: a query may hold a token.
+/// Logs the path only, since a query may hold a token, and no id of a token, in whose place
+/// somebody may have put the token.
 async fn log(request: axum::extract::Request) -> axum::extract::Request {
-    tracing::debug!(method = %request.method(), path = request.uri().path(), "request");
+    const TOKENS: &str = "/api/v1/tokens/";
+    let path = request.uri().path();
+    let path = if path.starts_with(TOKENS) { TOKENS } else { path };
+    tracing::debug!(method = %request.method(), path, "request");
     request
 }

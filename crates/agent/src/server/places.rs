@@ -22,7 +22,7 @@ pub(super) struct ConnectionLimits {
 /// That so many requests with a read-only token may be under way, and are.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} requests with the read-only token are under way, and there may be no more: end one, or try again \
+    "{0} requests with the read-only token or scoped ones are under way, and there may be no more: end one, or try again \
      later"
 )]
 pub(crate) struct NoReadOnlyPlace(usize);

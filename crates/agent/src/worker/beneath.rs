@@ -1,16 +1,19 @@
 use std::{
     ffi::OsStr,
     os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2},
+    fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2},
     io::Errno,
 };
 
 /// How often it is tried while names are exchanged.
 const ROUNDS: u32 = 64;
+/// To what only names are looked up in.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const READABLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A directory that nothing leads out of: directories below it are opened beneath it alone, whatever links say (openat2(2),
 /// `RESOLVE_BENEATH`).
@@ -42,7 +45,7 @@ impl Beneath {
         {
             return clone(directory);
         }
-        let directory = match open(&self.root, path, OFlags::PATH) {
+        let directory = match open(&self.root, path, DIRECTORY) {
             Err(Errno::NOENT) if missing == Missing::Make => self.make(path)?,
             opened => opened?,
         };
@@ -52,7 +55,7 @@ impl Beneath {
 
     /// The same, open for its attributes.
     pub(super) fn readable(&self, path: &Path) -> Result<OwnedFd, Errno> {
-        open(&self.root, path, OFlags::RDONLY)
+        open(&self.root, path, READABLE)
     }
 
     fn make(&self, path: &Path) -> Result<OwnedFd, Errno> {
@@ -60,13 +63,13 @@ impl Beneath {
         let mut below = PathBuf::new();
         for name in path {
             below.push(name);
-            above = match open(&self.root, &below, OFlags::PATH) {
+            above = match open(&self.root, &below, DIRECTORY) {
                 Err(Errno::NOENT) => {
                     match mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(errno) => return Err(errno),
                     }
-                    open(&self.root, &below, OFlags::PATH)?
+                    open(&self.root, &below, DIRECTORY)?
                 }
                 opened => opened?,
             };
@@ -79,8 +82,11 @@ fn clone(descriptor: &OwnedFd) -> Result<OwnedFd, Errno> {
     rustix::io::fcntl_dupfd_cloexec(descriptor, 0)
 }
 
-fn open(root: &OwnedFd, path: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
+/// Opens a path beneath a directory.
+///
+/// # Errors
+/// `EXDEV` where it leads out of that.
+pub(super) fn open(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     if path.as_os_str().is_empty() {
         return openat(root, ".", flags, Mode::empty());
     }
@@ -97,9 +103,25 @@ fn open(root: &OwnedFd, path: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     walk(root, path, flags)
 }
 
+/// Opens a directory by an absolute path that has no symbolic link in it.
+///
+/// # Errors
+/// `EXDEV` where it has one.
+pub(super) fn open_without_links(path: &Path) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match openat2(CWD, path, DIRECTORY, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let root = openat(CWD, "/", DIRECTORY, Mode::empty())?;
+            walk(&root, path.strip_prefix("/").unwrap_or(path), DIRECTORY)
+        }
+        Err(Errno::LOOP) => Err(Errno::XDEV),
+        opened => opened,
+    }
+}
+
 /// The same name by name, where no link is followed at all.
 fn walk(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let step = |at: &OwnedFd, name: &OsStr| {
+    let step = |at: &OwnedFd, name: &OsStr, flags: OFlags| {
         openat(at.as_fd(), name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|errno| {
             match errno {
                 Errno::LOOP => Errno::XDEV,
@@ -108,8 +130,12 @@ fn walk(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         })
     };
     let mut at = clone(root)?;
-    for name in path {
-        at = step(&at, name)?;
+    let mut names = path.components().peekable();
+    while let Some(component) = names.next() {
+        let Component::Normal(name) = component else {
+            return Err(Errno::XDEV);
+        };
+        at = step(&at, name, if names.peek().is_some() { DIRECTORY } else { flags })?;
     }
     Ok(at)
 }
@@ -138,9 +164,11 @@ mod tests {
         for out in ["up", "up/outside", "absolute", "absolute/etc", "a/out", "a/out/x"] {
             let opened = beneath.directory(Path::new(out), Missing::Make);
             assert_eq!(opened.unwrap_err(), Errno::XDEV, "{out}");
-            let walked = walk(&open_root(), Path::new(out), OFlags::PATH | OFlags::DIRECTORY);
+            let walked = walk(&open_root(), Path::new(out), DIRECTORY);
             assert!(matches!(walked, Err(Errno::XDEV | Errno::NOTDIR)), "{out}");
         }
+        let climbed = walk(&open_root(), Path::new("a/../../outside"), DIRECTORY);
+        assert_eq!(climbed.unwrap_err(), Errno::XDEV);
         let inode = |fd: &OwnedFd| fstat(fd).unwrap().st_ino;
         let within = beneath.directory(Path::new("within"), Missing::Refuse).unwrap();
         let plain = beneath.directory(Path::new("a/b"), Missing::Refuse).unwrap();

@@ -78,21 +78,22 @@ impl Failure {
 
     /// What the system has refused about a path.
     pub(crate) fn system(path: &Path, errno: Errno) -> Self {
-        let described = nix::errno::Errno::from_raw(errno.raw_os_error()).desc();
+        let described = match errno {
+            // Nothing else is refused with it here: what can't be moved across file systems is copied.
+            Errno::XDEV => "it leads out of the directory that the token is for",
+            errno => nix::errno::Errno::from_raw(errno.raw_os_error()).desc(),
+        };
         Self::new(kind(errno), format!("{}: {described}", path.display()))
     }
 }
 
 fn kind(errno: Errno) -> FailureKind {
     match errno {
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => FailureKind::Denied,
+        Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::XDEV => FailureKind::Denied,
         Errno::NOENT => FailureKind::Missing,
-        Errno::EXIST
-        | Errno::NOTEMPTY
-        | Errno::NOTDIR
-        | Errno::BUSY
-        | Errno::TXTBSY
-        | Errno::XDEV => FailureKind::Conflict,
+        Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR | Errno::BUSY | Errno::TXTBSY => {
+            FailureKind::Conflict
+        }
         Errno::ISDIR
         | Errno::LOOP
         | Errno::NAMETOOLONG

@@ -31,6 +31,7 @@ mod failure;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod metadata;
+mod named_path;
 mod operation;
 mod operations;
 mod path_bytes;
@@ -46,6 +47,7 @@ mod unfinished;
 pub(crate) use client::{Conversation, WorkerError, Workers};
 pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use metadata::{Attributes, Kind, Metadata, Time};
+pub(crate) use named_path::NamedPath;
 pub(crate) use operations::{
     Append, Commit, Committed, Connect, Copy, Create, Discard, FindOwners, List, ListBatch,
     ListEntry, ListPorts, MakeDirectory, Move, Open, Pack, RemoveDirectory, RemoveFile, Stat,

@@ -8,11 +8,15 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, unlinkat},
     io::Errno,
 };
 
-use super::{failure::Failure, metadata::Kind};
+use super::{
+    failure::Failure,
+    metadata::Kind,
+    named_path::{NamedPath, Reach},
+};
 
 /// How often a symbolic link may lead to another one (as the system has it, `path_resolution(7)`).
 const MAX_LINKS: usize = 40;
@@ -29,6 +33,8 @@ pub(super) struct Place {
     /// Those below it that are not.
     pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
+    /// The permission bits that a file may get there.
+    pub(super) mode_bits: u32,
 }
 
 /// Directories that were made, until it is known that they stay: else they are removed again, where nothing is in them.
@@ -47,11 +53,12 @@ impl Place {
     /// Finds the place of a path.
     ///
     /// # Errors
-    /// It ends in no name, as `/` and `..` do, or the user may not look there.
-    pub(super) fn find(path: &Path, links: Links) -> Result<Self, Failure> {
-        let mut path = path.to_owned();
+    /// It ends in no name, as `/` and `..` do, leads out of its directory, or the user may not look there.
+    pub(super) fn find(path: &NamedPath, links: Links) -> Result<Self, Failure> {
+        let reach = path.reach().map_err(|errno| Failure::system(path, errno))?;
+        let mut path = path.to_path_buf();
         for _ in 0..=MAX_LINKS {
-            let place = Self::find_name(path)?;
+            let place = Self::find_name(&reach, path)?;
             let link = match (links, place.stat()?) {
                 (Links::Follow, Some(stat)) if Kind::of(&stat) == Kind::Symlink => {
                     place.read_link()?
@@ -64,7 +71,7 @@ impl Place {
         Err(Failure::system(&path, Errno::LOOP))
     }
 
-    fn find_name(path: PathBuf) -> Result<Self, Failure> {
+    fn find_name(reach: &Reach, path: PathBuf) -> Result<Self, Failure> {
         let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(Failure::invalid(&path, "is a directory"));
         };
@@ -72,7 +79,7 @@ impl Place {
         let mut missing = Vec::new();
         let mut parent = path.parent().unwrap_or(Path::new("/"));
         let directory = loop {
-            match openat(CWD, parent, DIRECTORY, Mode::empty()) {
+            match reach.open(parent, DIRECTORY) {
                 Ok(directory) => break directory,
                 Err(Errno::NOENT) => match (parent.parent(), parent.components().next_back()) {
                     (Some(above), Some(Component::Normal(name))) => {
@@ -85,7 +92,7 @@ impl Place {
             }
         };
         missing.reverse();
-        Ok(Self { path, directory, missing, name })
+        Ok(Self { path, directory, missing, name, mode_bits: reach.mode_bits() })
     }
 
     /// That of the last directory that is there.
@@ -125,8 +132,10 @@ impl Place {
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(failed(errno)),
             }
+            // Somebody could put a link there meanwhile.
+            let flags = DIRECTORY | OFlags::NOFOLLOW;
             self.directory =
-                openat(&self.directory, &name, DIRECTORY, Mode::empty()).map_err(failed)?;
+                openat(&self.directory, &name, flags, Mode::empty()).map_err(failed)?;
         }
         Ok(made)
     }

@@ -263,7 +263,7 @@ async fn health_says_who_answers() {
             "version": version,
             "policy": "open",
             "features":
-                ["idempotency-key", "signal", "stdin-eof", "stdin-bytes", "gap", "attach", "create-stream", "list-changes", "heartbeat", "frames", "contain", "policy", "files", "files-raw", "watch", "ports", "port-forward"],
+                ["idempotency-key", "signal", "stdin-eof", "stdin-bytes", "gap", "attach", "create-stream", "list-changes", "heartbeat", "frames", "contain", "policy", "files", "files-raw", "watch", "ports", "port-forward", "scoped-tokens"],
         })
     );
 }

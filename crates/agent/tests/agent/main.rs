@@ -30,6 +30,7 @@ mod readers;
 mod restart;
 mod retention;
 mod running;
+mod scoped_tokens;
 mod shutdown;
 mod signals;
 mod slow_clients;

@@ -21,13 +21,18 @@ const STALL: Duration = Duration::from_secs(6);
 
 /// Asks for this with the admin token.
 async fn ask(agent: &Agent, path: &str, more: &str) -> TcpStream {
+    ask_with(agent, ADMIN, path, more).await
+}
+
+/// Asks for this with a token.
+pub(crate) async fn ask_with(agent: &Agent, token: &str, path: &str, more: &str) -> TcpStream {
     let address: SocketAddr = agent.url.trim_start_matches("http://").parse().unwrap();
     let socket = TcpSocket::new_v4().unwrap();
     // So that what it reads is seen soon.
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     let mut stream = socket.connect(address).await.unwrap();
     let head = format!(
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\n{more}\r\n"
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{more}\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream

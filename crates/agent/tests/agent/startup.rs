@@ -143,7 +143,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "files-raw",
         "watch",
         "ports",
-        "port-forward"
+        "port-forward",
+        "scoped-tokens"
     ]);
     assert_eq!(health["features"], left);
     assert!(

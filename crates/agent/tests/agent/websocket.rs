@@ -44,7 +44,7 @@ impl Socket {
         self.0.flush().await.unwrap();
     }
 
-    async fn input(&mut self, input: &str) {
+    pub(crate) async fn input(&mut self, input: &str) {
         let frame = ClientMessage { frame: ClientFrame::Input { input: input.into() }, id: None };
         self.send(&serde_json::to_string(&frame).unwrap()).await;
     }
@@ -66,7 +66,7 @@ impl Socket {
         within(next).await
     }
 
-    async fn until_output(&mut self, text: &str) -> String {
+    pub(crate) async fn until_output(&mut self, text: &str) -> String {
         let mut all = String::new();
         while !all.contains(text) {
             match self.next().await {
@@ -84,7 +84,7 @@ impl Socket {
         }
     }
 
-    async fn error(&mut self) -> String {
+    pub(crate) async fn error(&mut self) -> String {
         match self.next().await {
             Ok(AgentFrame::Error { error, .. }) => error,
             other => panic!("{other:?} is no error"),

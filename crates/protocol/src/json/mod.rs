@@ -50,10 +50,11 @@ mod tests {
     use super::*;
     use crate::websocket::{AgentFrame, ClientFrame, ClientMessage};
     use crate::{
-        CreateExecRequest, DirectoryListResponse, ErrorBody, ExecItem, ExecListChanges,
-        ExecListResponse, ExecStart, ExecStatus, ExecStdin, ExecStdout, FileAction,
-        FileActionRequest, FileInfo, FileReadResponse, FileType, Gap, Health, OutputType, PortInfo,
-        PortsListResponse, SignalRequest, StdinType, TerminalSize, UploadProgress, WatcherEvent,
+        CreateExecRequest, CreateTokenRequest, CreatedToken, DirectoryListResponse, ErrorBody,
+        ExecItem, ExecListChanges, ExecListResponse, ExecStart, ExecStatus, ExecStdin, ExecStdout,
+        FileAction, FileActionRequest, FileInfo, FileReadResponse, FileType, Gap, Health,
+        OutputType, PortInfo, PortsListResponse, SignalRequest, StdinType, TerminalSize, TokenInfo,
+        TokenListResponse, UploadProgress, WatcherEvent,
     };
 
     /// Whatever the text is, both read the same of it, or nothing.
@@ -169,6 +170,29 @@ mod tests {
             is_read_alike::<WatcherEvent>(
                 &event.replacen('{', &format!("{{\"type\":{kind:?},"), 1).replace(",}", "}"),
             );
+        }
+
+        #[test]
+        fn tokens_are_read_and_written_as_serde_does(
+            token in objects(&[
+                ("id", "\"1a\""), ("token", "\"t\""), ("createdAt", "\"c\""), ("expiresAt", "\"e\""),
+                ("readExecs", "[\"x\"]"), ("typeInto", "[\"y\"]"), ("createCommands", "true"),
+                ("readFiles", "\"/r\""), ("writeFiles", "\"/w\""),
+            ]),
+            request in objects(&[
+                ("expiresInMs", "2592000000"), ("readExecs", "[\"x\"]"), ("typeInto", "[]"),
+                ("createCommands", "false"), ("readFiles", "\"/r\""), ("writeFiles", "\"/w\""),
+            ]),
+        ) {
+            is_read_alike::<TokenInfo>(&token);
+            is_read_alike::<CreatedToken>(&token);
+            is_read_alike::<TokenListResponse>(&format!(r#"{{"tokens":[{token}]}}"#));
+            if let Ok(request) = serde_json::from_str::<CreateTokenRequest>(&request) {
+                is_written_alike(&request);
+            }
+            if let Ok(token) = serde_json::from_str::<TokenInfo>(&token) {
+                is_written_alike(&token);
+            }
         }
 
         #[test]

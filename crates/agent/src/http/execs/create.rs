@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
@@ -18,6 +18,7 @@ use crate::{
     features::Feature,
     http::{App, body::JsonBody, error::ApiError, event_stream, output_format::OutputFormat},
     output::StartAfter,
+    tokens::Access,
 };
 
 /// Create an exec, and start it unless `autostart` is false.
@@ -66,6 +67,7 @@ use crate::{
 )]
 pub(crate) async fn create_exec(
     State(app): State<App>,
+    Extension(access): Extension<Access>,
     KeyHeader(key): KeyHeader,
     headers: HeaderMap,
     JsonBody(mut request): JsonBody<CreateExecRequest>,
@@ -78,8 +80,9 @@ pub(crate) async fn create_exec(
         return Err(CreateError::NoPolicies.into());
     }
     let registry = Arc::clone(&app.registry);
+    let creator = access.token_id().cloned();
     // A client that goes away drops this future: half a create would be a process that nobody knows.
-    let create = tokio::spawn(async move { registry.create(request, key).await });
+    let create = tokio::spawn(async move { registry.create(request, key, creator).await });
     let (status, exec) = match create.await.map_err(ApiError::internal)?? {
         Created::New(exec) => (StatusCode::CREATED, exec),
         Created::Before(exec) => (StatusCode::OK, exec),

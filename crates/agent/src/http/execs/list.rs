@@ -1,6 +1,7 @@
 use std::{io, sync::Arc};
 
 use axum::{
+    Extension,
     body::{Body, Bytes},
     extract::State,
     http::header::CONTENT_TYPE,
@@ -10,9 +11,12 @@ use futures_util::{StreamExt, stream};
 use sandpipe_protocol::ExecListResponse;
 
 use super::{list_json::ListJson, responses::ApiErrors};
-use crate::http::{App, error::ApiError};
+use crate::{
+    http::{App, error::ApiError},
+    tokens::Access,
+};
 
-/// List all execs, newest first. Long command lines are shown short: `argsTruncated`.
+/// List all execs, newest first; with a scoped token, those that it may read. Long command lines are shown short: `argsTruncated`.
 #[utoipa::path(
     get,
     path = "/api/v1/execs",
@@ -23,8 +27,11 @@ use crate::http::{App, error::ApiError};
         ApiErrors,
     )
 )]
-pub(crate) async fn list_execs(State(app): State<App>) -> Result<Response, ApiError> {
-    let mut list = ListJson::new(Arc::clone(&app.registry));
+pub(crate) async fn list_execs(
+    State(app): State<App>,
+    Extension(access): Extension<Access>,
+) -> Result<Response, ApiError> {
+    let mut list = ListJson::new(Arc::clone(&app.registry), access);
     let first = list.next().map_err(ApiError::internal)?.unwrap_or_default();
     let body = if list.is_done() {
         first.into()

@@ -1,11 +1,16 @@
 use std::sync::Arc;
 
-use crate::execs::{Cursor, Registry};
+use crate::{
+    execs::{Cursor, Registry},
+    tokens::Access,
+};
 
-/// The JSON of the list of all execs (an `ExecListResponse`), made as it is sent: however many there are, no more
+/// The JSON of the list of all execs that a token may read (an `ExecListResponse`), made as it is sent: however many there are, no more
 /// than a page of it is in memory.
 pub(super) struct ListJson {
     registry: Arc<Registry>,
+    access: Access,
+    separated: bool,
     stage: Stage,
 }
 
@@ -17,8 +22,8 @@ enum Stage {
 }
 
 impl ListJson {
-    pub(super) fn new(registry: Arc<Registry>) -> Self {
-        Self { registry, stage: Stage::Begin }
+    pub(super) fn new(registry: Arc<Registry>, access: Access) -> Self {
+        Self { registry, access, separated: true, stage: Stage::Begin }
     }
 
     /// The next bytes; None when all have been given.
@@ -28,13 +33,12 @@ impl ListJson {
             Stage::Items(cursor) => (Vec::new(), cursor),
             Stage::End => return Ok(None),
         };
-        let mut separated = !json.is_empty();
         let execs = self.registry.next_page(&mut cursor);
-        for exec in &execs {
-            if !separated {
+        for exec in execs.iter().filter(|exec| self.access.reads(exec.named())) {
+            if !self.separated {
                 json.push(b',');
             }
-            separated = false;
+            self.separated = false;
             serde_json::to_writer(&mut json, &exec.listed_item())?;
         }
         if cursor.is_last() {

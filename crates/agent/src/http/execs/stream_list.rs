@@ -1,6 +1,6 @@
 use std::{io, ops::RangeInclusive, sync::Arc, time::Duration};
 
-use axum::{body::Bytes, extract::State, response::Response};
+use axum::{Extension, body::Bytes, extract::State, response::Response};
 use sandpipe_protocol::{ExecListChanges, ExecListResponse, sse::encode_event};
 use tokio::{
     sync::watch,
@@ -18,6 +18,7 @@ use crate::{
         event_stream::{self, Source},
         output_format::OutputFormat,
     },
+    tokens::Access,
 };
 
 /// How often a reader gets the whole list, at most. A change after a longer time comes at once.
@@ -59,6 +60,7 @@ const HEARTBEAT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duratio
 )]
 pub(crate) async fn stream_execs_list(
     State(app): State<App>,
+    Extension(access): Extension<Access>,
     query: Query,
 ) -> Result<Response, ApiError> {
     // An agent without the feature knows no such parameter.
@@ -77,6 +79,7 @@ pub(crate) async fn stream_execs_list(
         ListStream {
             newest: app.registry.watch(),
             registry: app.registry,
+            access,
             wants_changes,
             sending: None,
             known: None,
@@ -110,6 +113,7 @@ pub(crate) enum ListEvent {
 
 struct ListStream {
     registry: Arc<Registry>,
+    access: Access,
     /// The number of the newest change.
     newest: watch::Receiver<u64>,
     wants_changes: bool,
@@ -166,11 +170,15 @@ impl ListStream {
     fn take_event(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(known) = self.known.as_mut().filter(|_| self.wants_changes) {
             self.next = Instant::now() + CHANGES_INTERVAL;
-            if let Update::Changes { changed, removed } = self.registry.changes_since(known) {
+            if let Update::Changes { mut changed, mut removed } = self.registry.changes_since(known)
+            {
+                changed.retain(|exec| self.access.reads(exec.named()));
+                removed.retain(|exec| self.access.reads(exec.named()));
                 if changed.is_empty() && removed.is_empty() {
                     return Ok(None);
                 }
                 let changed = changed.iter().map(|exec| exec.listed_item()).collect();
+                let removed = removed.into_iter().map(|exec| exec.id).collect();
                 let json = serde_json::to_string(&ExecListChanges { changed, removed })?;
                 let mut event = Vec::new();
                 encode_event(&mut event, "", &json);
@@ -181,7 +189,7 @@ impl ListStream {
         }
         // Before the list: what changes while it is sent is told after it.
         self.known = Some(*self.newest.borrow_and_update());
-        let mut list = ListJson::new(Arc::clone(&self.registry));
+        let mut list = ListJson::new(Arc::clone(&self.registry), self.access.clone());
         let mut event = DATA.to_vec();
         event.extend(list.next()?.unwrap_or_default());
         if list.is_done() {
@@ -211,7 +219,7 @@ mod tests {
             autostart: Some(false),
             ..CreateExecRequest::default()
         };
-        let Created::New(exec) = registry.create(request, None).await.unwrap() else {
+        let Created::New(exec) = registry.create(request, None, None).await.unwrap() else {
             panic!("it has no key");
         };
         exec
@@ -248,6 +256,7 @@ mod tests {
         let mut lists = ListStream {
             newest: registry.watch(),
             registry: Arc::clone(&registry),
+            access: Access::Admin,
             wants_changes: true,
             sending: None,
             known: None,

@@ -6,7 +6,6 @@ use axum::{
         State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
     },
-    http::StatusCode,
     response::Response,
 };
 use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
@@ -31,7 +30,7 @@ use crate::{
         error::{ApiError, lost},
     },
     output::{EventReader, ReadEvents, StartAfter, TextEvent},
-    token::Role,
+    tokens::{Access, Need},
 };
 
 /// How often a ping goes out: proxies close a connection that is silent for long.
@@ -43,7 +42,7 @@ const LAST_PING: &[u8] = b"last";
 
 /// Use an exec by WebSocket: its output from the beginning, its input, and its exit code.
 ///
-/// The token may also be given as the query's `token`. A read-only token may watch.
+/// The token may also be given as the query's `token`. A read-only token may watch, and so may a scoped one that may read the exec and not type into it.
 #[utoipa::path(
     get,
     path = "/ws/v1/execs/{id}",
@@ -66,7 +65,7 @@ pub(crate) async fn connect_to_exec(
     State(app): State<App>,
     ExecPath(exec): ExecPath,
     start: StartAfter,
-    Extension(role): Extension<Role>,
+    Extension(access): Extension<Access>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let upgrade = upgrade
@@ -79,13 +78,17 @@ pub(crate) async fn connect_to_exec(
     Ok(upgrade.on_upgrade(async move |socket| {
         let events = EventReader::follow(&spool, start);
         let output = SocketOutput { events, sends_gaps, extended };
-        connect(socket, output, FrameHandler { exec, role, extended }).await;
+        connect(socket, output, FrameHandler { exec, access, extended }).await;
     }))
 }
 
 async fn connect(socket: WebSocket, output: SocketOutput, handler: FrameHandler) {
     let (mut sink, mut stream) = socket.split();
-    let end = exchange(&mut sink, &mut stream, output, &handler).await;
+    let end = tokio::select! {
+        biased;
+        () = handler.access.ended() => Ok(CloseReason::TokenEnded),
+        end = exchange(&mut sink, &mut stream, output, &handler) => end,
+    };
     let close = match end {
         Ok(CloseReason::Exited) => {
             CloseFrame { code: close_code::NORMAL, reason: "the process has ended".into() }
@@ -93,6 +96,10 @@ async fn connect(socket: WebSocket, output: SocketOutput, handler: FrameHandler)
         Ok(CloseReason::Closed) => CloseFrame {
             code: close_code::AWAY,
             reason: "the exec was deleted, or the agent stops".into(),
+        },
+        Ok(CloseReason::TokenEnded) => CloseFrame {
+            code: close_code::POLICY,
+            reason: "the token has expired or was revoked".into(),
         },
         Ok(CloseReason::ClientLeft) => {
             // RFC 6455, 5.5.1: a close frame is answered with one. Reading on sends it.
@@ -160,6 +167,8 @@ enum CloseReason {
     Exited,
     /// The output ended without an exit code.
     Closed,
+    /// The token has expired or was revoked.
+    TokenEnded,
     /// The client has closed the connection, or is gone.
     ClientLeft,
 }
@@ -236,7 +245,7 @@ async fn send_frame(
 /// Does what the client's frames ask of an exec.
 struct FrameHandler {
     exec: Arc<Exec>,
-    role: Role,
+    access: Access,
     /// The feature `attach`.
     extended: bool,
 }
@@ -344,9 +353,8 @@ impl FrameHandler {
     }
 
     async fn execute(&self, frame: ClientFrame, answered: bool) -> Result<Handled, ApiError> {
-        if self.role == Role::ReadOnly && !matches!(frame, ClientFrame::Ping) {
-            let message = "the token is read-only: it may watch, not write";
-            return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+        if !matches!(frame, ClientFrame::Ping) {
+            self.access.check_exec(Need::TypeIntoExec, self.exec.named())?;
         }
         match frame {
             ClientFrame::Input { input } => {

@@ -1,13 +1,14 @@
-use axum::{Json, extract::State};
+use axum::{Extension, Json, extract::State};
 use sandpipe_protocol::{FileAction, FileActionRequest, FileActionResponse};
 
 use super::{
     responses::{Conflict, Failed, Full, NoFile},
-    target::Target,
+    target::{NamedTarget, Target, beneath},
 };
 use crate::{
     files::FilePath,
     http::{App, body::JsonBody, error::ApiError, execs::responses::ApiErrors},
+    tokens::{Access, Need},
 };
 
 /// Move or copy a file or directory. Missing directories above the destination are made.
@@ -31,14 +32,21 @@ use crate::{
 )]
 pub(super) async fn act_on_file(
     State(app): State<App>,
-    target: Target,
+    Extension(access): Extension<Access>,
+    target: NamedTarget,
     JsonBody(request): JsonBody<FileActionRequest>,
 ) -> Result<Json<FileActionResponse>, ApiError> {
-    let Target { path, user } = target;
+    // What is copied is only read.
+    let need = match request.action {
+        FileAction::Move => Need::WriteFiles,
+        FileAction::Copy => Need::ReadFiles,
+    };
+    let Target { path, user } = target.allowed(need)?;
     if request.destination.is_empty() {
         return Err(ApiError::bad_request("\"destination\" is empty: name a path"));
     }
     let to = FilePath::new(request.destination.as_bytes(), app.files.workspace())?;
+    let to = beneath(to, &access, Need::WriteFiles)?;
     let recursive = request.recursive.unwrap_or(false);
     let (from, destination) = (path.shown(), to.shown());
     let files = app.files;

@@ -1,14 +1,20 @@
 use axum::{
+    Extension,
     extract::{FromRequestParts, MatchedPath},
-    http::request::Parts,
+    http::{StatusCode, request::Parts},
 };
 use percent_encoding::percent_decode_str;
 
 use crate::{
     features::Feature,
     files::{FilePath, InvalidPath, NoUser},
-    http::{App, body::Query, error::ApiError},
+    http::{
+        App,
+        body::Query,
+        error::{ApiError, extension},
+    },
     process::Identity,
+    tokens::{Access, Need},
 };
 
 /// The file that a request is about, and whose rights it is to be touched with.
@@ -18,18 +24,64 @@ pub(super) struct Target {
     pub(super) user: Option<Identity>,
 }
 
+/// The same before it is known what is to be done to the file, and whether the token may do that.
+pub(super) struct NamedTarget {
+    target: Target,
+    access: Access,
+    names_user: bool,
+}
+
+impl NamedTarget {
+    /// Checks that the token may do that to the file.
+    pub(super) fn allowed(self, need: Need) -> Result<Target, ApiError> {
+        let Target { path, user } = self.target;
+        if self.names_user && self.access.token_id().is_some() {
+            let message = "the token is scoped: it may not name a \"user\" for files";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+        }
+        Ok(Target { path: beneath(path, &self.access, need)?, user })
+    }
+}
+
+/// A path as a token may name it.
+pub(super) fn beneath(path: FilePath, access: &Access, need: Need) -> Result<FilePath, ApiError> {
+    let Some(root) = access.directory(need)? else {
+        return Ok(path);
+    };
+    let shown = path.shown();
+    path.beneath(root).ok_or_else(|| {
+        let message = format!(
+            "{shown} is not below {}, which is the directory that the token is for: name a path below it, without \"..\"",
+            root.display()
+        );
+        ApiError::new(StatusCode::FORBIDDEN, message)
+    })
+}
+
 impl FromRequestParts<App> for Target {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let target = NamedTarget::from_request_parts(parts, app).await?;
+        let Extension(need) = extension(parts).await?;
+        target.allowed(need)
+    }
+}
+
+impl FromRequestParts<App> for NamedTarget {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Extension(access) = extension(parts).await?;
         let encoded = encoded_path(parts);
         // Bytes: a name need not be UTF-8.
         let bytes: Vec<u8> = percent_decode_str(encoded).collect();
         let path = FilePath::new(&bytes, app.files.workspace())?;
         let query = Query::from_request_parts(parts, app).await?;
         let user = query.get("user").filter(|_| app.features.has(Feature::FilesRaw));
+        let names_user = user.is_some();
         let user = app.files.user(user).await?;
-        Ok(Self { path, user })
+        Ok(Self { target: Target { path, user }, access, names_user })
     }
 }
 

@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use rustix::{
     fs::{Mode, OFlags, fchmod, fstat, openat},
     io::Errno,
@@ -9,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::Failure,
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
 };
@@ -18,8 +16,7 @@ use crate::worker::{
 /// Opens a file for writing at its end: its descriptor comes with the answer, which says whether it was made.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Append {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// The permission bits of a new one; none for the usual ones.
     pub(crate) mode: Option<u32>,
 }
@@ -49,7 +46,7 @@ impl Operation for Append {
         };
         check(Kind::of(&fstat(&file).map_err(failed)?))?;
         if let Some(mode) = self.mode.filter(|_| is_new) {
-            fchmod(&file, Mode::from_raw_mode(mode)).map_err(failed)?;
+            fchmod(&file, Mode::from_raw_mode(mode & place.mode_bits)).map_err(failed)?;
         }
         made.keep();
         peer.attach(file);

@@ -1,7 +1,4 @@
-use std::{
-    os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
-};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::{
     fs::{Gid, Mode, Stat, Uid, fchmod, fchown, fstat},
@@ -12,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::create::{check, links};
 use crate::worker::{
     failure::Failure,
-    metadata::Metadata,
+    metadata::{Attributes, Metadata},
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::Place,
     temporary::{self, Temporary},
@@ -24,8 +21,7 @@ use crate::worker::{
 /// Puts a temporary file, whose descriptor comes with the request, in its place: with the mode and owner of what it replaces.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Commit {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     pub(crate) is_new: bool,
     /// Its permission bits; none for those of what it replaces, or as a new file has them.
     pub(crate) mode: Option<u32>,
@@ -52,19 +48,21 @@ impl Operation for Commit {
         let mut place = Place::find(&self.path, links(self.is_new))?;
         let failed = |errno| Failure::system(&self.path, errno);
         let own = fstat(&file).map_err(failed)?;
-        let committed = |is_new, place: &Place| {
-            let metadata = Metadata::of(&place.directory, &place.name).map_err(failed)?;
+        let committed = |is_new| {
+            // Of the file itself: another may have the name by now.
+            let attributes = Attributes::of(&fstat(&file).map_err(failed)?);
+            let metadata = Metadata { kind: attributes.kind, link: None, attributes };
             Ok(Committed { is_new, metadata })
         };
         // Asked again, since nobody heard the answer.
         let there = place.stat()?;
         if there.is_some_and(|there| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino)) {
-            return committed(self.is_new, &place);
+            return committed(self.is_new);
         }
         let made = place.make_missing()?;
         let is_new = put(file.as_fd(), &self.temporary, &place, self.is_new, self.mode)?;
         made.keep();
-        committed(is_new, &place)
+        committed(is_new)
     }
 }
 
@@ -81,7 +79,7 @@ pub(super) fn put(
     let (directory, name) = (&place.directory, &place.name);
     for _ in 0..ROUNDS {
         let old = check(place, is_new)?;
-        set_attributes(file, &own, old.as_ref(), mode).map_err(failed)?;
+        set_attributes(file, &own, old.as_ref(), mode, place.mode_bits).map_err(failed)?;
         let done = match old {
             None => temporary::link(file, temporary, directory, name),
             Some(_) => temporary::replace(file, temporary, directory, name),
@@ -100,12 +98,14 @@ pub(super) fn put(
     Err(Failure::conflict(&place.path, "changes all the time"))
 }
 
-/// Those of what is replaced, as far as the user may give them.
+/// Gives a file the mode and owner of what it replaces, as far as the user may, or this mode; of the
+/// mode only these bits.
 fn set_attributes(
     file: BorrowedFd<'_>,
     own: &Stat,
     old: Option<&Stat>,
     mode: Option<u32>,
+    bits: u32,
 ) -> Result<(), Errno> {
     let mut keeps_owner = true;
     if let Some(old) = old {
@@ -121,6 +121,6 @@ fn set_attributes(
         return Ok(());
     };
     // What gives the rights of its owner is not to give those of another.
-    let mode = if keeps_owner { mode } else { mode & 0o777 };
+    let mode = if keeps_owner { mode & bits } else { mode & 0o777 };
     fchmod(file, Mode::from_raw_mode(mode))
 }

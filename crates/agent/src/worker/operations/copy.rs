@@ -1,7 +1,4 @@
-use std::{
-    os::fd::AsFd,
-    path::{Path, PathBuf},
-};
+use std::os::fd::AsFd;
 
 use rustix::{fs::Stat, io::Errno};
 use serde::{Deserialize, Serialize};
@@ -11,8 +8,8 @@ use crate::worker::{
     copy_tree::{copy_content, copy_link, copy_tree, is_within, not_copied, open_file},
     failure::Failure,
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place, open_directory},
     remove_tree::{ReadOnly, remove_tree},
@@ -23,10 +20,8 @@ use crate::worker::{
 /// Copies a file, a link, or a directory with all that is in it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Copy {
-    #[serde(with = "path_bytes")]
-    pub(crate) from: PathBuf,
-    #[serde(with = "path_bytes")]
-    pub(crate) to: PathBuf,
+    pub(crate) from: NamedPath,
+    pub(crate) to: NamedPath,
     /// Also a directory.
     pub(crate) recursive: bool,
 }
@@ -47,7 +42,7 @@ impl Operation for Copy {
 }
 
 /// Copies what is at a place to a path: a file takes the place of another one as a whole, anything else is new there.
-pub(super) fn copy(source: &Place, stat: &Stat, to: &Path) -> Result<(), Failure> {
+pub(super) fn copy(source: &Place, stat: &Stat, to: &NamedPath) -> Result<(), Failure> {
     let reading = |errno| Failure::reading(&source.path, errno);
     let writing = |errno| Failure::system(to, errno);
     match Kind::of(stat) {
@@ -84,7 +79,7 @@ pub(super) fn copy(source: &Place, stat: &Stat, to: &Path) -> Result<(), Failure
     }
 }
 
-fn copy_file(source: &Place, to: &Path) -> Result<(), Failure> {
+fn copy_file(source: &Place, to: &NamedPath) -> Result<(), Failure> {
     let reading = |errno| Failure::reading(&source.path, errno);
     let writing = |errno| Failure::system(to, errno);
     let (file, bits) = open_file(source.directory.as_fd(), &source.name).map_err(reading)?;
@@ -108,7 +103,7 @@ fn copy_file(source: &Place, to: &Path) -> Result<(), Failure> {
     placed
 }
 
-fn new_place(to: &Path) -> Result<Place, Failure> {
+fn new_place(to: &NamedPath) -> Result<Place, Failure> {
     let place = Place::find(to, Links::Keep)?;
     refuse_existing(&place)?;
     Ok(place)

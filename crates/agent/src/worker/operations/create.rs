@@ -1,4 +1,4 @@
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
 
 use rustix::fs::{Access, AtFlags, Stat, accessat};
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::{Failure, FailureKind},
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
     temporary::{self, Temporary},
@@ -17,8 +17,7 @@ use crate::worker::{
 /// link there is followed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Create {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// There is to be nothing there yet, not even a link.
     pub(crate) is_new: bool,
     /// The name of the temporary file, where it has one.

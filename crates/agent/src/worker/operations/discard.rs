@@ -1,4 +1,4 @@
-use std::{ffi::OsString, path::PathBuf};
+use std::ffi::OsString;
 
 use rustix::{
     fs::{AtFlags, CWD, unlinkat},
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::worker::{
     failure::Failure,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
     temporary,
@@ -19,8 +19,7 @@ use crate::worker::{
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Discard {
     /// That of the file whose place it was to take.
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     pub(crate) name: OsString,
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat},
+    fs::{AtFlags, Dir, FileType, OFlags, statat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::{Failure, FailureKind},
     metadata::{Kind, Metadata},
+    named_path::{NamedPath, Reach},
     operation::Operation,
     path_bytes,
     peer::Peer,
@@ -31,8 +32,7 @@ const BATCH: usize = 128;
 /// all have been found; then [`ListBatch`]es do, the last of which is empty.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct List {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// How far down it goes: 1 for what is in the directory itself.
     pub(crate) depth: u32,
 }
@@ -65,13 +65,17 @@ impl Operation for List {
             Errno::NOTDIR => Failure::invalid(&self.path, "is no directory"),
             errno => Failure::reading(&self.path, errno),
         };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, &self.path, flags, Mode::empty()).map_err(failed)?;
+        let reach = self.path.reach().map_err(failed)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let root = reach.open(&self.path, flags).map_err(failed)?;
         let paths = self.find(root.try_clone().map_err(|_| failed(Errno::MFILE))?)?;
         peer.send(&Ok::<(), Failure>(())).map_err(gone)?;
         for paths in paths.chunks(BATCH) {
             let entry = |path: &PathBuf| {
-                let metadata = Metadata::of(&root, path.as_os_str());
+                let metadata = match &reach {
+                    Reach::Anywhere => Metadata::of(&root, path.as_os_str()),
+                    beneath @ Reach::Beneath { .. } => beneath.metadata(&self.path.join(path)),
+                };
                 // What is gone by now is not told.
                 Some(ListEntry { path: path.clone(), metadata: metadata.ok()? })
             };

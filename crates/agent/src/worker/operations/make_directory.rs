@@ -1,7 +1,7 @@
-use std::path::{Component, PathBuf};
+use std::path::Component;
 
 use rustix::{
-    fs::{Mode, mkdirat, stat},
+    fs::{Mode, OFlags, fstat, mkdirat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::Failure,
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
 };
@@ -18,8 +18,7 @@ use crate::worker::{
 /// Makes a directory, and those above it that are missing. One that is there stays as it is.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MakeDirectory {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
 }
 
 impl Operation for MakeDirectory {
@@ -47,7 +46,7 @@ impl Operation for MakeDirectory {
 
 impl MakeDirectory {
     fn is_directory(&self) -> Result<bool, Failure> {
-        match stat(&self.path).map(|stat| Kind::of(&stat)) {
+        match self.path.open(OFlags::PATH).and_then(fstat).map(|stat| Kind::of(&stat)) {
             Ok(Kind::Directory) => Ok(true),
             Ok(kind) => Err(Failure::conflict(&self.path, kind.described())),
             Err(Errno::NOENT) => Ok(false),

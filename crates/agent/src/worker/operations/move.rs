@@ -1,7 +1,4 @@
-use std::{
-    os::fd::AsFd,
-    path::{Path, PathBuf},
-};
+use std::{os::fd::AsFd, path::Path};
 
 use rustix::{
     fs::{AtFlags, renameat, unlinkat},
@@ -13,8 +10,8 @@ use super::copy::copy;
 use crate::worker::{
     failure::{Failure, FailureKind},
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
     remove_tree::{ReadOnly, remove_tree},
@@ -23,10 +20,8 @@ use crate::worker::{
 /// Gives something another path, as rename(2) does; across file systems by a copy and a removal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Move {
-    #[serde(with = "path_bytes")]
-    pub(crate) from: PathBuf,
-    #[serde(with = "path_bytes")]
-    pub(crate) to: PathBuf,
+    pub(crate) from: NamedPath,
+    pub(crate) to: NamedPath,
 }
 
 impl Operation for Move {
@@ -67,7 +62,7 @@ fn refused(errno: Errno, from: &Path, to: &Path) -> Failure {
     }
 }
 
-fn move_across(source: &Place, place: &Place, to: &Path) -> Result<(), Failure> {
+fn move_across(source: &Place, place: &Place, to: &NamedPath) -> Result<(), Failure> {
     let stat = source.stat()?.ok_or_else(|| Failure::reading(&source.path, Errno::NOENT))?;
     let is_directory = Kind::of(&stat) == Kind::Directory;
     // As where it takes one system call.

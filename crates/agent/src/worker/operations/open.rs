@@ -1,7 +1,5 @@
-use std::path::PathBuf;
-
 use rustix::{
-    fs::{CWD, Mode, OFlags, fstat, openat, stat},
+    fs::{OFlags, fstat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -9,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::{Failure, FailureKind},
     metadata::{Attributes, Kind},
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
 };
 
@@ -18,8 +16,7 @@ use crate::worker::{
 /// some are in `/proc`, holds up nobody who reads it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Open {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
 }
 
 impl Operation for Open {
@@ -28,9 +25,10 @@ impl Operation for Open {
     fn run(self, peer: &mut Peer) -> Result<Attributes, Failure> {
         let failed = |errno| Failure::reading(&self.path, errno);
         // Before it is opened, which would do something to a FIFO or a device.
-        self.check(Kind::of(&stat(&self.path).map_err(failed)?))?;
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = openat(CWD, &self.path, flags, Mode::empty()).map_err(|errno| match errno {
+        let named = self.path.open(OFlags::PATH).and_then(fstat).map_err(failed)?;
+        self.check(Kind::of(&named))?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self.path.open(flags).map_err(|errno| match errno {
             // A lease (fcntl(2), F_SETLEASE).
             Errno::AGAIN => {
                 Failure::new(FailureKind::Busy, format!("{} is in use", self.path.display()))

@@ -6,11 +6,11 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
     },
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, Mode, OFlags, Stat, fstat, major, minor, openat, readlinkat, statat},
+    fs::{AtFlags, Dir, Mode, OFlags, Stat, fstat, major, minor, openat, readlinkat, statat},
     io::Errno,
     pipe::fcntl_setpipe_size,
 };
@@ -22,8 +22,8 @@ use crate::{
     worker::{
         failure::Failure,
         metadata::{Attributes, Kind},
+        named_path::NamedPath,
         operation::Operation,
-        path_bytes,
         peer::Peer,
         place::{Links, Place, open_directory},
         tar::{AppendError, Ended, Writer, Written},
@@ -41,8 +41,7 @@ const LOOKS: u32 = 100;
 /// in it, where the stream says so itself. It is an error where the stream can't.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Pack {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// What is left out.
     pub(crate) exclude: IgnorePatterns,
 }
@@ -86,8 +85,7 @@ impl Operation for Pack {
     fn run(self, peer: &mut Peer) -> Result<(), Failure> {
         let failed = |errno| Failure::reading(&self.path, errno);
         // A link to a directory is followed, as its listing does.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let tree = match openat(CWD, &self.path, flags, Mode::empty()) {
+        let tree = match self.path.open(OFlags::RDONLY | OFlags::DIRECTORY) {
             Ok(root) => Tree::Directory(Dir::new(root).map_err(failed)?),
             Err(Errno::NOTDIR) => {
                 let place = Place::find(&self.path, Links::Keep)?;
@@ -103,7 +101,7 @@ impl Operation for Pack {
         let gone = |_| failed(Errno::PIPE);
         peer.send(&Ok::<(), Failure>(())).map_err(gone)?;
         let root = match &tree {
-            Tree::Directory(_) => self.path.as_path(),
+            Tree::Directory(_) => &*self.path,
             Tree::Alone(_) => self.path.parent().unwrap_or(&self.path),
         };
         let packing = Packing {

@@ -1,7 +1,7 @@
 use std::{os::fd::AsFd, path::PathBuf};
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, Stat, openat, stat, unlinkat},
+    fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, stat, unlinkat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use crate::worker::{
     copy_tree::is_within,
     failure::Failure,
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
     path_bytes,
     peer::Peer,
@@ -20,8 +21,7 @@ use crate::worker::{
 /// Removes a directory. A link to one is none.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RemoveDirectory {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// With all that is in it.
     pub(crate) recursive: bool,
     /// Neither it nor what it is in is removed.
@@ -35,7 +35,7 @@ impl Operation for RemoveDirectory {
 
     fn run(self, _: &mut Peer) -> Result<(), Failure> {
         let failed = |errno| Failure::reading(&self.path, errno);
-        if let Ok(directory) = stat(&self.path) {
+        if let Ok(directory) = self.path.open(OFlags::PATH).and_then(fstat) {
             self.check(&directory)?;
         }
         let place = Place::find(&self.path, Links::Keep)?;

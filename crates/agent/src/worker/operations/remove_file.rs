@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use rustix::{
     fs::{AtFlags, unlinkat},
     io::Errno,
@@ -9,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::worker::{
     failure::Failure,
     metadata::Kind,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::{Links, Place},
 };
@@ -18,8 +16,7 @@ use crate::worker::{
 /// Removes whatever has a name and is no directory. A link is not followed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RemoveFile {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
 }
 
 impl Operation for RemoveFile {

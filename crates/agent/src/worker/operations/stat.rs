@@ -1,25 +1,20 @@
-use std::path::PathBuf;
-
-use rustix::fs::CWD;
 use serde::{Deserialize, Serialize};
 
 use crate::worker::{
-    failure::Failure, metadata::Metadata, operation::Operation, path_bytes, peer::Peer,
+    failure::Failure, metadata::Metadata, named_path::NamedPath, operation::Operation, peer::Peer,
 };
 
 /// Says what is known of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Stat {
-    /// Absolute, as in all operations.
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
 }
 
 impl Operation for Stat {
     type Answer = Metadata;
 
     fn run(self, _: &mut Peer) -> Result<Metadata, Failure> {
-        let path = self.path.as_os_str();
-        Metadata::of(CWD, path).map_err(|errno| Failure::reading(&self.path, errno))
+        let failed = |errno| Failure::reading(&self.path, errno);
+        self.path.reach().and_then(|reach| reach.metadata(&self.path)).map_err(failed)
     }
 }

@@ -11,9 +11,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat,
-        futimens, linkat, makedev, mkdirat, mknodat, openat, renameat, statat, symlinkat, unlinkat,
-        utimensat,
+        AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens,
+        linkat, makedev, mkdirat, mknodat, renameat, statat, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
 };
@@ -23,8 +22,8 @@ use crate::worker::{
     beneath::{Beneath, Missing},
     failure::{Failure, FailureKind},
     metadata::{Kind, Time},
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     tar::{Entry, EntryKind, Reader, TarError},
     temporary::{self, Temporary},
@@ -40,8 +39,7 @@ const MAX_DIRECTORIES: usize = 100_000;
 /// whole. Nothing is made or changed outside of the directory, whatever the stream says and whatever is done to the directory meanwhile.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Unpack {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     /// The most bytes of a file, where there is a limit.
     pub(crate) max_size: Option<u64>,
 }
@@ -61,10 +59,10 @@ impl Operation for Unpack {
     fn run(self, peer: &mut Peer) -> Result<Unpacked, Failure> {
         let failed = |errno| Failure::system(&self.path, errno);
         let stream = peer.take_descriptor().ok_or_else(|| failed(Errno::BADF))?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(CWD, &self.path, flags, Mode::empty()).map_err(failed)?;
+        let root = self.path.open(OFlags::PATH | OFlags::DIRECTORY).map_err(failed)?;
         let mut unpacking = Unpacking {
             path: &self.path,
+            makes_devices: !self.path.is_confined(),
             max_size: self.max_size,
             beneath: Beneath::new(root),
             reader: Reader::new(BufReader::with_capacity(BUFFER, File::from(stream))),
@@ -81,6 +79,8 @@ impl Operation for Unpack {
 
 struct Unpacking<'a> {
     path: &'a Path,
+    /// A device leads out of every directory.
+    makes_devices: bool,
     max_size: Option<u64>,
     beneath: Beneath,
     reader: Reader<BufReader<File>>,
@@ -142,6 +142,9 @@ impl Unpacking<'_> {
                 put(&directory, name, |name| {
                     linkat(&from, of, &directory, name, AtFlags::empty())
                 })?;
+            }
+            EntryKind::Characters(..) | EntryKind::Blocks(..) if !self.makes_devices => {
+                return Err(Errno::XDEV.into());
             }
             EntryKind::Fifo => node(&directory, name, FileType::Fifo, 0, entry)?,
             EntryKind::Characters(major, minor) => {

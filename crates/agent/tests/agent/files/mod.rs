@@ -6,7 +6,7 @@ mod directories;
 mod names;
 mod raw;
 mod reading;
-mod trees;
+pub(crate) mod trees;
 mod uploads;
 mod users;
 mod walls;
@@ -36,18 +36,18 @@ pub(super) fn encoded(path: &Path) -> String {
 }
 
 /// An agent with a workspace.
-pub(super) struct Space {
-    pub(super) agent: Agent,
-    pub(super) workspace: PathBuf,
+pub(crate) struct Space {
+    pub(crate) agent: Agent,
+    pub(crate) workspace: PathBuf,
     _directory: TempDir,
 }
 
 impl Space {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::start_with(&[])
     }
 
-    pub(super) fn start_with(args: &[&str]) -> Self {
+    pub(crate) fn start_with(args: &[&str]) -> Self {
         let directory = TempDir::new().unwrap();
         let workspace = directory.path().canonicalize().unwrap();
         let agent = Agent::with(|command| {
@@ -56,7 +56,7 @@ impl Space {
         Self { agent, workspace, _directory: directory }
     }
 
-    pub(super) fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.workspace.join(path)
     }
 
@@ -67,7 +67,7 @@ impl Space {
 }
 
 /// The names in a directory, in order.
-pub(super) fn names(directory: &Path) -> Vec<String> {
+pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = directory.read_dir().unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
     let mut names: Vec<_> = names.collect();
@@ -76,7 +76,7 @@ pub(super) fn names(directory: &Path) -> Vec<String> {
 }
 
 /// What kind of path it is about.
-pub(super) fn route(kind: &str, path: impl AsRef<Path>) -> String {
+pub(crate) fn route(kind: &str, path: impl AsRef<Path>) -> String {
     format!("/api/v1/{kind}/{}", encoded(path.as_ref()))
 }
 

@@ -387,7 +387,7 @@ async fn a_tree_that_is_broken_or_cut_leaves_whole_files() {
 }
 
 /// A stream of entries with these names, kinds, links and contents.
-pub(super) fn stream(entries: &[(&str, tar::EntryType, &str, &str)]) -> Vec<u8> {
+pub(crate) fn stream(entries: &[(&str, tar::EntryType, &str, &str)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, kind, link, content) in entries {
         let mut header = tar::Header::new_gnu();
@@ -396,6 +396,8 @@ pub(super) fn stream(entries: &[(&str, tar::EntryType, &str, &str)]) -> Vec<u8> 
         header.set_entry_type(*kind);
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
+        header.set_device_major(1).unwrap();
+        header.set_device_minor(3).unwrap();
         header.set_cksum();
         builder.append(&header, content.as_bytes()).unwrap();
     }
