@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn every_path_and_name_of_a_preset_is_one() {
         let paths = [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, SECRETS, CACHES];
-        let paths = paths.into_iter().chain([PROGRAMS_OF_NPX]).flatten();
+        let paths = paths.into_iter().chain([PROGRAMS_OF_NPM]).flatten();
         for path in paths {
             assert!(path.parse::<PathPattern>().is_ok(), "{path}");
         }

@@ -28,17 +28,12 @@ pub(super) struct Target {
 pub(super) struct NamedTarget {
     target: Target,
     access: Access,
-    names_user: bool,
 }
 
 impl NamedTarget {
     /// Checks that the token may do that to the file.
     pub(super) fn allowed(self, need: Need) -> Result<Target, ApiError> {
         let Target { path, user } = self.target;
-        if self.names_user && self.access.token_id().is_some() {
-            let message = "the token is scoped: it may not name a \"user\" for files";
-            return Err(ApiError::new(StatusCode::FORBIDDEN, message));
-        }
         Ok(Target { path: beneath(path, &self.access, need)?, user })
     }
 }
@@ -72,16 +67,19 @@ impl FromRequestParts<App> for NamedTarget {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let Extension(access) = extension(parts).await?;
+        let Extension(access): Extension<Access> = extension(parts).await?;
         let encoded = encoded_path(parts);
         // Bytes: a name need not be UTF-8.
         let bytes: Vec<u8> = percent_decode_str(encoded).collect();
         let path = FilePath::new(&bytes, app.files.workspace())?;
         let query = Query::from_request_parts(parts, app).await?;
         let user = query.get("user").filter(|_| app.features.has(Feature::FilesRaw));
-        let names_user = user.is_some();
+        if user.is_some() && access.token_id().is_some() {
+            let message = "the token is scoped: it may not name a \"user\" for files";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+        }
         let user = app.files.user(user).await?;
-        Ok(Self { target: Target { path, user }, access, names_user })
+        Ok(Self { target: Target { path, user }, access })
     }
 }
 

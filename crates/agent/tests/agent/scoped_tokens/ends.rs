@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use super::super::{
     files::{Space, names, route},
     slow_clients::ask_with,
-    support::{Agent, descendants_of, lives, until, within},
+    support::{Agent, descendants_of, lives, needs_root, until, within},
     websocket::Socket,
 };
 
@@ -95,6 +95,9 @@ async fn what_is_open_ends_when_the_token_expires() {
 
 #[tokio::test]
 async fn a_stream_that_nobody_reads_ends_with_its_token() {
+    if !needs_root("see what a worker reads") {
+        return;
+    }
     let space = Space::start();
     let agent = &space.agent;
     let large = space.path("large");
