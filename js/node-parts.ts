@@ -23,6 +23,13 @@ export const WRITE_TREE = Symbol("sandpipe.writeTree");
  */
 export const PORT_SOCKET = Symbol("sandpipe.portSocket");
 
+/**
+ * What ends the forwarded ports of a sandbox.
+ *
+ * @internal
+ */
+export const FORWARDS = Symbol("sandpipe.forwards");
+
 /** The address of a WebSocket, and the headers that belong to its request. */
 export interface SocketRequest {
   url: string;
@@ -38,4 +45,5 @@ export interface NodeParts {
   ): Batches<Uint8Array>;
   [WRITE_TREE](path: FilePath, open: () => object, options: ReadFileOptions): Promise<void>;
   [PORT_SOCKET](port: number): Promise<SocketRequest>;
+  readonly [FORWARDS]: Set<() => Promise<void>>;
 }

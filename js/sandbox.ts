@@ -20,7 +20,7 @@ import { POLICY_SUMMARY, type PolicySummary } from "./policy-summary.js";
 import { Ports } from "./ports.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
-import { PORT_SOCKET, READ_TREE, type SocketRequest, WRITE_TREE } from "./node-parts.js";
+import { FORWARDS, PORT_SOCKET, READ_TREE, type SocketRequest, WRITE_TREE } from "./node-parts.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {
@@ -46,6 +46,9 @@ export class Sandbox implements Runtime {
 
   /** @internal */
   readonly [POLICY_SUMMARY]: PolicySummary | undefined;
+
+  /** @internal */
+  readonly [FORWARDS] = new Set<() => Promise<void>>();
 
   readonly #url: string;
 
@@ -121,10 +124,11 @@ export class Sandbox implements Runtime {
 
   /**
    * Ends every request and stream that is under way (they reject with {@link ClosedError}) and
-   * refuses new ones. Sessions end; running commands go on. What the package has begun to do for itself (a
+   * refuses new ones. Sessions and forwarded ports end; running commands go on. What the package has begun to do for itself (a
    * signal, the deletion of what it has made) is carried out to its end.
    */
   close(): void {
+    for (const end of this[FORWARDS]) void end();
     this.#core.close();
   }
 

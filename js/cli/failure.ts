@@ -41,7 +41,9 @@ function adviceFor(error: SandpipeError): string | undefined {
     }
     if (error.status === 404) return CHECK_ADDRESS;
     // A directory that is not empty.
-    return error.status === 409 ? "Give -r to remove it with all that is in it." : "Try again then.";
+    return error.status === 409
+      ? "Give -r to remove it with all that is in it."
+      : "Try again then.";
   }
   if (isSandpipeError(error, "network")) {
     return "Check that the agent runs, and that --url or SANDPIPE_URL is its address.";

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 
 import { checkFields } from "../arguments.js";
 import { type HttpError, InvalidArgumentError } from "../core/errors.js";
-import { PORT_SOCKET } from "../node-parts.js";
+import { FORWARDS, PORT_SOCKET } from "../node-parts.js";
 import type { Sandbox } from "../sandbox.js";
 import { partsOf } from "./parts.js";
 import { systemError } from "./system-error.js";
@@ -42,7 +42,7 @@ const FIELDS = ["localPort", "host", "onConnectionError"];
  * Listens here, and connects whoever connects to a port in the sandbox: over one WebSocket for each connection, both ways, byte for byte.
  * Each direction ends by itself, as with TCP, and neither is read faster than the other side takes it, however long that is. What listens
  * on the port may be any process in the sandbox, on a loopback address, and may begin to listen later: where nothing does, a connection
- * here is reset. It needs the agent's admin token. `sandbox.close()` does not end it; `close()` does, and `await using`.
+ * here is reset. It needs the agent's admin token. `close()` ends it, `await using`, and the end of the sandbox.
  *
  * @param port The port in the sandbox.
  * @throws {UnsupportedError} The agent lacks the extension `port-forward`.
@@ -79,11 +79,13 @@ export async function forwardPort(
   server.on("error", () => undefined);
   const { port: listening } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {
+    parts[FORWARDS].delete(close);
     const closed = server.listening ? once(server, "close") : undefined;
     server.close();
     for (const end of connections) end();
     await closed;
   };
+  parts[FORWARDS].add(close);
   return { port: listening, host, close, [Symbol.asyncDispose]: close };
 
   function listen(at: number): Promise<unknown> {

@@ -9,7 +9,7 @@ export function policyText(policy: PolicySummary): string {
   }
   return [
     `Commands run in ${workspace} under the policy ${name}, which confines them.`,
-    `They may write ${writable(policy)} and temporary files; other files are read-only or hidden.`,
+    `They may write only ${writable(policy)}temporary files; other files are read-only or hidden.`,
     ...(policy.git === "any" ? [] : [GIT[policy.git]]),
     ...(settings.length === 0 || policy.write.length === 0 ? [] : [SETTINGS]),
     `Network: ${reachable(network)}.`,
@@ -31,6 +31,9 @@ export function refusalLine(
   if (name === "open") return undefined;
   const refused = `refused by ${policyCalled(name)}: `;
   const lines = said.split("\n").filter((line) => READ_ONLY.test(line));
+  if (git === "read" && lines.some((line) => GIT_INIT.test(line))) {
+    return `${refused}.git is read-only, and can't be made. To make a repository, ${ask} --extend '!git'.`;
+  }
   if (git === "read" && lines.some((line) => /\.git\b/.test(line))) {
     return `${refused}.git is read-only. To commit, ${ask} --extend commits.`;
   }
@@ -38,7 +41,7 @@ export function refusalLine(
     return `${refused}settings that tools execute are read-only. To write them, ${ask} --extend '!tool-settings'.`;
   }
   if (lines.length > 0) {
-    return `${refused}commands may write only ${writable(policy)} and temporary files. For another path ${ask} --allow-write PATH.`;
+    return `${refused}commands may write only ${writable(policy)}temporary files. For another path ${ask} --allow-write PATH.`;
   }
   if (network !== "host" && (UNRESOLVED.test(said) || REFUSED_BY_PROXY.test(said))) {
     const direct = network !== "none" && UNRESOLVED.test(said) ? WITHOUT_PROXY : "";
@@ -56,7 +59,7 @@ export function refusedHostsLine(
   if (first === undefined) return undefined;
   const named = [...hosts].slice(0, SHOWN_HOSTS).join(", ");
   const more = hosts.size > SHOWN_HOSTS ? ` and ${hosts.size - SHOWN_HOSTS} more` : "";
-  return `refused by ${policyCalled(name)}: connections to ${named}${more}. For a host of these give --allow-net ${first}.`;
+  return `refused by ${policyCalled(name)}: connections to ${named}${more}. To allow it: --allow-net ${first}.`;
 }
 
 const SHOWN_HOSTS = 5;
@@ -78,6 +81,9 @@ const WIDER =
 
 /** EROFS as an error, in the words of libc, Node.js and Go. Documents and names of file systems have the words, too. */
 const READ_ONLY = /(?:^|[:\]]) *[Rr]ead-only file ?system|\bcode:? '?EROFS\b/;
+
+/** Words of `git init`, which makes `.git` of a template. */
+const GIT_INIT = /cannot (?:copy|mkdir) .*\.git\b/;
 
 /** Whether a line has the path of a tool setting, relative to the workspace. */
 function namesSetting(line: string, { settings }: PolicySummary): boolean {
@@ -115,8 +121,8 @@ const UNRESOLVED = new RegExp(
 );
 
 function writable({ write, workspace }: PolicySummary): string {
-  if (write.length === 0) return "no files of this machine";
-  return write.map((path) => (/^\.?\/?$/.test(path) && path !== "/" ? workspace : path)).join(", ");
+  const named = write.map((path) => (/^\.?\/?$/.test(path) && path !== "/" ? workspace : path));
+  return named.length === 0 ? "" : `${named.join(", ")} and `;
 }
 
 function reachable(network: PolicySummary["network"]): string {

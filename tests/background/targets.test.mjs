@@ -2,6 +2,7 @@
 // Tests of targets without setsid or /proc.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
@@ -66,6 +67,23 @@ describe("background processes on a target without /proc", () => {
       assert.deepEqual(groupMembers(pid), []);
     });
   }
+});
+
+describe("a time limit of a background process", () => {
+  const { directory, subdirectory } = directoryOfTests();
+
+  it("begins with its script, however long the start takes", async () => {
+    const programs = subdirectory("slow");
+    // It is asked for the time of the start.
+    const date = join(programs, "slow-date");
+    writeFileSync(date, '#!/bin/sh\nsleep 0.5\nPATH=/usr/bin:/bin exec date "$@"\n', {
+      mode: 0o755,
+    });
+    const shell = shellOf("dash", subdirectory("dash"), { programs: { date } });
+    const processes = background(localRuntime({ shell }), { baseDir: join(directory, "a") });
+    const { id } = await processes.spawn("sleep 600", { timeoutMs: 100 });
+    assert.equal((await processes.wait(id)).exitCode, 124);
+  });
 });
 
 /** @param {Runtime} runtime @param {string} baseDir @returns {Promise<Background>} */

@@ -70,6 +70,11 @@ describe("sandpipe", () => {
       ["ps", "--url", "ftp://here"],
       /--url must be like http:.*"ftp:\/\/here"/,
     ],
+    [
+      "an address with a token",
+      ["ps", "--url", "http://127.0.0.1:57468/#token=sesame"],
+      /^(?!.*sesame).*--url must be the agent's address alone, http:\/\/127\.0\.0\.1:57468: the token/,
+    ],
     ["no side in the sandbox", ["cp", "x", "y"], /sandpipe cp x sandbox:y`/],
     ["a side without its name", ["cp", "x", ":y"], /sandpipe cp x sandbox:y`/],
     ["a side as docker has it", ["cp", "3f9c04:/var/a", "."], /sandpipe cp sandbox:\/var\/a \.`/],

@@ -155,7 +155,7 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     const { exitCode, stdout, stderr } = await sandpipe.run(args);
     assert.deepEqual([exitCode, stdout], [0, "403\n"], stderr);
     const refused = "refused by the policy: connections to a.example:80.";
-    const advice = "For a host of these give --allow-net a.example:80.";
+    const advice = "To allow it: --allow-net a.example:80.";
     assert.equal(stderr, `sandpipe: ${refused} ${advice}\n`);
   });
 

@@ -195,7 +195,9 @@ describe("execs", () => {
         /`options.url` must be an agent's address such as "http:.*", but is the string "not a url"/,
       ],
       [{ url: "ftp://127.0.0.1" }, /`options.url` must be an agent's address/],
-      [{ url: `${url}/?x=1` }, /`options.url` must be an agent's address/],
+      [{ url: `${url}/?x=1` }, /`options.url` must be an agent's address alone/],
+      [{ url: `${url}/#token=sesame` }, /^(?!.*sesame).*address alone.*\/#…"/],
+      [{ url: "http://sesame:open@a.example" }, /^(?!.*sesame)(?!.*open).*"http:\/\/…@a\.example"/],
       [{ url, token: "" }, /`options.token` must be visible ASCII/],
       [{ url, token: `${token}\n` }, /`options.token` must be visible ASCII/],
       [

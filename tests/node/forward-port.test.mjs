@@ -277,6 +277,21 @@ describe("a port that is forwarded", () => {
     await forwarded.close();
   });
 
+  it("ends with its sandbox", async () => {
+    const { port } = await serve(ECHO);
+    const other = await connect(agent);
+    const forwarded = await forwardPort(other, port, { localPort: 0 });
+    const socket = await dial(forwarded.port);
+    socket.write("x");
+    await once(socket, "data");
+    const closed = assert.rejects(once(socket, "close"), { code: "ECONNRESET" });
+    other.close();
+    await closed;
+    const again = createServer().listen(forwarded.port, "127.0.0.1");
+    await once(again, "listening");
+    again.close();
+  });
+
   it("needs the agent's token", async () => {
     const { port } = await serve(ECHO);
     const stranger = await connect({ url: agent.url, token: "wrong" });

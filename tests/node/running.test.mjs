@@ -1,18 +1,21 @@
 // @ts-check
 // A command that runs: its id, where its output goes, and what its result says.
 import assert from "node:assert/strict";
+import { execFile as execFileWith } from "node:child_process";
 import { createWriteStream, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { after, before, describe, it } from "node:test";
-import { inspect } from "node:util";
+import { inspect, promisify } from "node:util";
 
 import { connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { failure } from "../support/script.mjs";
+
+const execFile = promisify(execFileWith);
 
 /** @type {Awaited<ReturnType<typeof startAgent>>} */
 let agent;
@@ -50,6 +53,20 @@ describe("a command that runs", () => {
     assert.equal(await failure(running.id), error);
     const wrong = sandbox.execs.exec(/** @type {any} */ (5));
     assert.ok(isSandpipeError(await failure(wrong), "invalid_argument"));
+  });
+});
+
+describe("an error of a command", () => {
+  it("is an unhandled rejection where nobody takes it, and none where somebody asked for the id", async () => {
+    const text = `
+      import { connect } from "sandpipe";
+      const { execs } = await connect(${JSON.stringify({ url: agent.url, token: agent.token })});
+      process.on("unhandledRejection", (error) => console.log("unhandled:", error.code));
+      execs.exec("true", [], { timeout: 5 });
+      execs.exec("true", [], { timeout: 5 }).id.catch((error) => console.log("taken:", error.code));`;
+    const { stdout } = await execFile(process.execPath, ["--input-type=module", "-e", text]);
+    const lines = stdout.trim().split("\n").sort();
+    assert.deepEqual(lines, ["taken: invalid_argument", "unhandled: invalid_argument"]);
   });
 });
 

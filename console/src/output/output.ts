@@ -259,7 +259,7 @@ export class Output {
         this.#draw();
       }
     }
-    let pieces = follow(this.#execs, this.#item, from, signal);
+    let pieces: AsyncIterable<ExecStdout> = follow(this.#execs, this.#item, from, signal);
     for (;;) {
       try {
         yield* pieces;

@@ -244,7 +244,7 @@ mod tests {
             (
                 r#"{ "extends": ["workspace", "!tool-settings"] }"#,
                 "{}",
-                "files: /workspace/.claude is \"write\", where",
+                "files: /workspace/.aider.conf.yml is \"write\", where",
             ),
             // A cache that is not there yet.
             (

@@ -87,6 +87,30 @@ fn check_and_explain_take_a_policy_alike_and_say_where_nothing_is_enforced() {
     assert!(!told.contains("hide") && !told.contains("network: host"), "{told}");
 }
 
+#[test]
+fn explain_refuses_a_word_that_may_be_meant_as_something_else() {
+    let (home, workspace) = with_workspace();
+    fs::write(workspace.join("there"), "").unwrap();
+    let place = ["--workspace", workspace.to_str().unwrap()];
+    let ask = |args: &[&str]| policy(&home, &[&["explain"], args, &place[..]].concat(), "");
+    for (word, meant) in [
+        ("ofline", "did you mean offline"),
+        ("offline", "say what the policy is to decide about"),
+        ("API_KEY", "for a variable '$API_KEY'"),
+        ("example.com", "for a host write example.com:443, for a path ./example.com"),
+        ("https://example.com/a", "for a host write example.com:443"),
+    ] {
+        let error = ask(&[word]).unwrap_err();
+        assert!(error.contains(meant) && error.contains(&format!("{word:?}")), "{error}");
+    }
+    for path in ["there", "./ofline", "a/b", ".env", "~"] {
+        assert!(ask(&[path]).is_ok(), "{path}: {:?}", ask(&[path]));
+    }
+    // That of `sandpipe run`.
+    let told = policy(&home, &[&["check"], &place[..]].concat(), "");
+    assert!(told.as_ref().is_ok_and(|told| told.starts_with("policy: workspace\n")), "{told:?}");
+}
+
 /// A directory with a workspace in it.
 fn with_workspace() -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
