@@ -39,7 +39,7 @@ describe("the text about a policy", () => {
       assert.ok(text.includes(told), text);
     }
     const strict = policyText({ ...WORKSPACE, write: [], network: "none", git: "any" });
-    assert.match(strict, /may write no files of this machine and .*Network: no host\./);
+    assert.match(strict, /may write only temporary files;.*Network: no host\./);
     assert.ok(!/\.git|Settings/.test(strict), strict);
     const some = policyText({ ...WORKSPACE, network: { allow: ["a.example:443"] } });
     assert.match(some, /Network: only a\.example:443, by the proxy that HTTPS_PROXY names\./);
@@ -58,6 +58,11 @@ describe("the line about a refusal", () => {
       [WORKSPACE, "sh: 1: cannot create /x: Read-only file system", /: commands may write only /],
       [WORKSPACE, "Error: EROFS: read-only file system, open '/x'", /--allow-write PATH/],
       [WORKSPACE, "Unable to create '/w/.git/index.lock': Read-only file system", /commits\.$/],
+      [
+        WORKSPACE,
+        "fatal: cannot copy '/usr/share/git-core/templates/description' to '/w/.git/description': Read-only file system",
+        /To make a repository, ask the user for --extend '!git'\.$/,
+      ],
       [offline, "curl: (6) Could not resolve host: a.example", /reach no host\./],
       [offline, "npm error code EAI_AGAIN", /--allow-net HOST/],
       [some, "curl: (56) CONNECT tunnel failed, response 403", /HTTPS_PROXY names\. For another/],

@@ -377,7 +377,7 @@ fn set_attributes(tree: &OwnedFd, attributes: MountAttrFlags) -> Result<(), Refu
     if set < 0 { Err(last_error()) } else { Ok(()) }
 }
 
-/// Makes the mounts of devices read-only, which says nothing of what is written to the devices (mount_setattr(2)).
+/// Makes the mounts of devices read-only, which says nothing of what is written to the devices (`mount_setattr(2)`).
 fn protect_devices() -> Result<(), Refusal> {
     let directory = openat(CWD, "/dev", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     for entry in Dir::read_from(&directory)? {

@@ -16,8 +16,7 @@ use crate::state_dir;
 /// State directories, as they were found when they were looked for last.
 #[derive(Debug, Default)]
 pub(super) struct StateDirectories {
-    /// None where a lock is not an agent's, or one that can't be looked at.
-    known: BTreeMap<Lock, Option<PathBuf>>,
+    known: BTreeMap<Lock, Holder>,
     paths: BTreeSet<PathBuf>,
 }
 
@@ -27,6 +26,17 @@ struct Lock {
     pid: u32,
     /// Number of the file. That of the device differs from the one of stat(2) on some file systems.
     inode: u64,
+}
+
+/// Holder of a lock, as far as it is known.
+#[derive(Debug)]
+enum Holder {
+    /// Agent with this state directory.
+    Agent(PathBuf),
+    /// Other program, or one that can't be looked at.
+    Other,
+    /// Program with a directory that may become one: an agent locks its directory before it makes something in it.
+    Unknown,
 }
 
 impl StateDirectories {
@@ -40,12 +50,14 @@ impl StateDirectories {
         let table = fs::read_to_string("/proc/locks").unwrap_or_default();
         let mut known = std::mem::take(&mut self.known);
         for lock in locks(&table).filter(|lock| lock.pid != process::id()) {
-            match known.remove(&lock).or_else(|| lock.state_directory()) {
-                Some(found) => drop(self.known.insert(lock, found)),
-                None => {}
-            }
+            let holder = known.remove(&lock).filter(|holder| !matches!(holder, Holder::Unknown));
+            self.known.insert(lock, holder.unwrap_or_else(|| lock.holder()));
         }
-        let paths = self.known.values().flatten().cloned().collect();
+        let directories = self.known.values().filter_map(|holder| match holder {
+            Holder::Agent(directory) => Some(directory.clone()),
+            Holder::Other | Holder::Unknown => None,
+        });
+        let paths = directories.collect();
         let is_other = self.paths != paths;
         self.paths = paths;
         is_other
@@ -53,9 +65,8 @@ impl StateDirectories {
 }
 
 impl Lock {
-    /// Finds the state directory that an agent has locked so. None where the next look may tell more: an agent locks its directory before it
-    /// makes something in it.
-    fn state_directory(&self) -> Option<Option<PathBuf>> {
+    /// Looks who holds it.
+    fn holder(&self) -> Holder {
         let process = PathBuf::from(format!("/proc/{}", self.pid));
         // An agent in a sandbox is one of its commands, and what it makes theirs.
         let namespace = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
@@ -66,8 +77,9 @@ impl Lock {
         };
         let mut open = entries.into_iter().flatten().flatten();
         match open.find_map(|entry| fs::read_link(entry.path()).ok().filter(is_locked)) {
-            None => Some(None),
-            Some(path) => state_dir::is_used(&path).then_some(Some(path)),
+            None => Holder::Other,
+            Some(path) if state_dir::is_used(&path) => Holder::Agent(path),
+            Some(_) => Holder::Unknown,
         }
     }
 }

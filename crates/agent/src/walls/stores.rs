@@ -159,7 +159,7 @@ fn has_old_npm(path: &OsStr) -> bool {
     let major = programs.find_map(|program| program.canonicalize().ok()).and_then(|program| {
         let package = fs::read(program.parent()?.parent()?.join("package.json")).ok()?;
         let package: serde_json::Value = serde_json::from_slice(&package).ok()?;
-        package["version"].as_str()?.split('.').next()?.parse::<u32>().ok()
+        package.get("version")?.as_str()?.split('.').next()?.parse::<u32>().ok()
     });
     major.is_some_and(|major| major < 11)
 }

@@ -74,7 +74,7 @@ impl MountCheck {
         let guarded = |mount| guarded(mount, places, private_size);
         let guarded = mounts.into_iter().filter_map(guarded).collect();
         let (places, workspace) = (places.clone(), workspace.to_owned());
-        Self { guarded, own, places, workspace, ..Self::default() }
+        Self { guarded, workspace, own, places, ..Self::default() }
     }
 
     /// Has sockets that other programs listen on be hidden, but in the workspace.

@@ -169,7 +169,7 @@ fn a_path_that_a_preset_closes_is_refused() {
         let error = policy(&home, &[&["check"], &args[..], &place].concat(), "").unwrap_err();
         assert!(error.contains(told), "{error}");
     }
-    let narrower = ["explain", "--policy", "workspace", "--allow-read", ".", "x"];
+    let narrower = ["explain", "--policy", "workspace", "--allow-read", ".", "./x"];
     let told = policy(&home, &[&narrower[..], &place].concat(), "").unwrap();
     assert!(told.contains("/x: read, by the rule: read . (policy)"), "{told}");
     let several = ["explain", "--policy", "workspace", "--allow-write", "~/.*", "~/.ssh"];
@@ -201,7 +201,7 @@ fn a_workspace_that_commands_would_not_see_is_refused() {
     }
     // A directory below it is there, and nothing is lost without a policy.
     let below = tempfile::tempdir_in(temporary).unwrap();
-    let explain = ["explain", "--workspace", below.path().to_str().unwrap(), "x"];
+    let explain = ["explain", "--workspace", below.path().to_str().unwrap(), "./x"];
     let told = policy(&directory, &explain, "").unwrap();
     assert!(told.contains("/x: write, by the rule: write ./ (preset workspace)"), "{told}");
     assert!(policy(&directory, &["check", "open", "--workspace", temporary], "").is_ok());
