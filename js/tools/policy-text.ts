@@ -9,7 +9,7 @@ export function policyText(policy: PolicySummary): string {
   }
   return [
     `Commands run in ${workspace} under the policy ${name}, which confines them.`,
-    `They may write only ${writable(policy)}temporary files; other files are read-only or hidden.`,
+    `They may write ${writable(policy)}temporary files; other files are read-only or hidden.`,
     ...(policy.git === "any" ? [] : [GIT[policy.git]]),
     ...(settings.length === 0 || policy.write.length === 0 ? [] : [SETTINGS]),
     `Network: ${reachable(network)}.`,

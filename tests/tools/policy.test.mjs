@@ -39,7 +39,7 @@ describe("the text about a policy", () => {
       assert.ok(text.includes(told), text);
     }
     const strict = policyText({ ...WORKSPACE, write: [], network: "none", git: "any" });
-    assert.match(strict, /may write only temporary files;.*Network: no host\./);
+    assert.match(strict, /may write temporary files;.*Network: no host\./);
     assert.ok(!/\.git|Settings/.test(strict), strict);
     const some = policyText({ ...WORKSPACE, network: { allow: ["a.example:443"] } });
     assert.match(some, /Network: only a\.example:443, by the proxy that HTTPS_PROXY names\./);
