@@ -21,7 +21,7 @@ test("runs a command and a tool from an edge worker", async (t) => {
   for (const [request, expected] of /** @type {const} */ ([
     [
       { command: "sh", args: ["-c", script] },
-      { exitCode: 3, output: "hello\noops\n" },
+      { exitCode: 3, output: "hello\noops\n", stdout: "hello\n", stderr: "oops\n" },
     ],
     [{ script }, "exit code: 3\n\nhello\noops\n"],
   ])) {

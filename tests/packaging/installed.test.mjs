@@ -60,7 +60,12 @@ test("serves its tools over MCP", async () => {
 /** @param {string} program */
 async function runs(program) {
   const { stdout, stderr } = await node(program);
-  assert.deepEqual(JSON.parse(stdout), { exitCode: 3, output: "hello\noops\n" });
+  assert.deepEqual(JSON.parse(stdout), {
+    exitCode: 3,
+    output: "hello\noops\n",
+    stdout: "hello\n",
+    stderr: "oops\n",
+  });
   assert.equal(stderr, "");
 }
 

@@ -221,4 +221,14 @@ mod tests {
             assert!(mend.contains(command), "{mend}");
         }
     }
+    #[test]
+    fn every_address_that_leads_to_this_machine_is_its_own() {
+        // What is sent to the second comes from the first, as with a second address of an interface.
+        for own in ["127.0.0.1", "127.9.9.9"] {
+            assert!(has_address(own.parse().unwrap()), "{own}");
+        }
+        for other in ["192.0.2.1", "198.51.100.1", "2001:db8::1"] {
+            assert!(!has_address(other.parse().unwrap()), "{other}");
+        }
+    }
 }

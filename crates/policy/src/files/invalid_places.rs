@@ -23,6 +23,9 @@ pub enum InvalidPlaces {
         "{0}: matches more than {MAX_MATCHES} paths, or looks at more than {MAX_LOOKS}: name directories"
     )]
     TooMany(FileRule),
+    /// Commands may have made them, to keep the next sandbox from starting.
+    #[error("there are more than {MAX_MATCHES} tool settings, such as {}, or more than {MAX_LOOKS} names where they may be: remove them, or leave that part out with --extend '!tool-settings'", .0.display())]
+    TooManyToolSettings(PathBuf),
     /// A file in /dev or /proc.
     #[error(
         "{0}: /proc and what is in it are made anew for commands, as is /dev; only a device can be named, with \"write\""

@@ -97,7 +97,12 @@ pub(super) fn nested_tool_settings(
     });
     let mut search = Search::new(rule);
     for directory in std::iter::once(roots.workspace.clone()).chain(elsewhere) {
-        walk(&mut search, &directory, DEPTH)?;
+        walk(&mut search, &directory, DEPTH).map_err(|error| match error {
+            InvalidPlaces::TooMany(_) => InvalidPlaces::TooManyToolSettings(
+                search.matches.last().cloned().unwrap_or(directory.clone()),
+            ),
+            error => error,
+        })?;
     }
     let found = search.matches.into_iter().map(|path| (rule.at(&path, IfMissing::Skip), path));
     Ok(found.collect())

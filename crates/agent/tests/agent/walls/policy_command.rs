@@ -88,6 +88,25 @@ fn check_and_explain_take_a_policy_alike_and_say_where_nothing_is_enforced() {
 }
 
 #[test]
+fn too_many_tool_settings_are_an_error_that_says_where_they_are() {
+    let (home, workspace) = with_workspace();
+    for number in 0..2_001 {
+        let directory = workspace.join(format!("d{number}"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join(".npmrc"), "").unwrap();
+    }
+    let place = ["--workspace", workspace.to_str().unwrap()];
+    let check = |more: &[&str]| policy(&home, &[&["check"], more, &place[..]].concat(), "");
+    let error = check(&[]).unwrap_err();
+    assert!(error.contains(&format!("such as {}/d", workspace.display())), "{error}");
+    assert!(
+        error.contains("/.npmrc, or") && error.contains("--extend '!tool-settings'"),
+        "{error}"
+    );
+    assert!(check(&["--extend", "!tool-settings"]).is_ok());
+}
+
+#[test]
 fn explain_refuses_a_word_that_may_be_meant_as_something_else() {
     let (home, workspace) = with_workspace();
     fs::write(workspace.join("there"), "").unwrap();
