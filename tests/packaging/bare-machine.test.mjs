@@ -48,13 +48,18 @@ for (const { os, cpu } of AGENT_TARGETS) {
       assert.ok(stdout.includes(name), stdout);
     });
 
-    it("runs the first program of the package's README as it is", async () => {
+    it("refuses the first program of the package's README, and runs it in the way that the error names", async () => {
       const readme = await readFile(
         join(machine.project, "node_modules/sandpipe/README.md"),
         "utf8",
       );
       const [, program = ""] = /```js\n([^]*?)```/.exec(readme) ?? [];
-      const end = await machine.node(program);
+      const refused = await machine.node(program);
+      assert.deepEqual([refused.exitCode, refused.stdout], [1, ""]);
+      assert.match(refused.stderr, /there is no bwrap in PATH: `apt-get install bubblewrap`/);
+      assert.match(refused.stderr, /run commands unconfined, .*give `policy: "open"`/);
+      const unconfined = program.replace("createSandbox()", 'createSandbox({ policy: "open" })');
+      const end = await machine.node(unconfined);
       assert.deepEqual(end, { exitCode: 0, stdout: "3 hello\n\n", stderr: "" });
     });
 

@@ -11,7 +11,7 @@ import { dist, root } from "../../scripts/project.mjs";
 import { pack, temporaryFolder } from "../support/installed-package.mjs";
 
 /** In bytes, with gzip. To be lowered when the core gets smaller. */
-const MAX_DOWNLOAD = 241_000;
+const MAX_DOWNLOAD = 243_000;
 
 /** @type {string} */
 let folder;
