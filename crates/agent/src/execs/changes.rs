@@ -27,7 +27,7 @@ impl Changes {
         self.push(Change::Changed(exec));
     }
 
-    /// That exec is not there any more.
+    /// Removal of that exec.
     pub(super) fn removed(&self, exec: RemovedExec) {
         self.push(Change::Removed(exec));
     }
@@ -60,7 +60,7 @@ enum Change {
     Removed(RemovedExec),
 }
 
-/// What is remembered of an exec that is gone.
+/// Memory of an exec that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemovedExec {
     pub(crate) id: String,

@@ -36,14 +36,14 @@ struct Body {
     upload: Option<UploadProgress>,
 }
 
-/// What the check of the token has found. Without it nothing is done.
+/// Takes what the check of the token has found. Without it nothing is done.
 pub(super) async fn extension<T: Clone + Send + Sync + 'static>(
     parts: &mut Parts,
 ) -> Result<Extension<T>, ApiError> {
     Extension::from_request_parts(parts, &()).await.map_err(ApiError::internal)
 }
 
-/// That events were dropped, and why: output could not be written to disk, or was too much for it.
+/// Says that events were dropped, and why: output could not be written to disk, or was too much for it.
 pub(super) fn lost(gap: Gap, failure: Option<String>) -> String {
     let Gap { from, to } = gap;
     let why =

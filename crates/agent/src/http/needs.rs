@@ -2,7 +2,7 @@ use axum::http::Method;
 
 use crate::tokens::Need;
 
-/// What a request needs of its token, by the route that it matches. A route that is not here needs the admin token.
+/// Returns what a request needs of its token, by the route that it matches. A route that is not here needs the admin token.
 pub(super) fn need(method: &Method, route: &str) -> Need {
     // Paths of files have a route for what is below them.
     let route = route.strip_suffix("{*path}").unwrap_or(route);

@@ -36,7 +36,7 @@ impl EventReader {
         Self::of(Reader::snapshot(spool, start))
     }
 
-    /// Why some of the output could not be written to disk, if that is so.
+    /// Reason why some of the output could not be written to disk, if that is so.
     pub(crate) fn failure(&self) -> Option<String> {
         self.reader.spool.failure()
     }

@@ -21,12 +21,12 @@ use tokio::{
 
 use super::{connections::Connections, listen::Listener, serve::is_true};
 
-/// How many bytes of one connection are taken before the agent reads them.
+/// Number of bytes of one connection that are taken before the agent reads them.
 const STREAM_WINDOW: u32 = 256 * 1024;
 /// The same for all connections together: the most that HTTP/2 has (RFC 9113, 6.9.1), so that one that is
 /// not read holds up no other.
 const ALL_STREAMS_WINDOW: u32 = (1 << 31) - 1;
-/// How many connections there may be at once, those that wait for a place included.
+/// Number of connections that there may be at once, those that wait for a place included.
 const MAX_STREAMS: u32 = 16_384;
 
 /// Carrier of connections over standard input and output, for clients that reach the agent in no other

@@ -3,7 +3,7 @@ use std::{path::Path, sync::Arc};
 use super::{ScopedToken, TokenId};
 use crate::token::Role;
 
-/// What a request needs of its token. Its route states it.
+/// Need of a request. Its route states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The admin token.
@@ -23,7 +23,7 @@ pub(crate) enum Need {
     WriteFiles,
 }
 
-/// What the token of a request may do.
+/// Rights of a request's token.
 #[derive(Clone, Debug)]
 pub(crate) enum Access {
     Admin,
@@ -39,12 +39,12 @@ pub(crate) struct ExecRef<'a> {
     pub(crate) creator: Option<&'a TokenId>,
 }
 
-/// Why a request is refused.
+/// Reason to refuse a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The token may not do this.
     Forbidden(&'static str),
-    /// What is asked for is not there for this token.
+    /// For this token there is no such thing.
     NotFound,
 }
 
@@ -66,7 +66,7 @@ const WRITE_FILES: Refusal =
     Refusal::Forbidden("the token may not write files: it lacks the scope `writeFiles`");
 
 impl Access {
-    /// What its connections count as.
+    /// Returns what its connections count as.
     pub(crate) fn role(&self) -> Role {
         match self {
             Self::Admin => Role::Admin,
@@ -112,7 +112,7 @@ impl Access {
         }
     }
 
-    /// Whether it may read an exec.
+    /// Returns whether it may read an exec.
     pub(crate) fn reads(&self, exec: ExecRef<'_>) -> bool {
         self.check_exec(Need::ReadExec, exec).is_ok()
     }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 /// The longest life of a token.
 pub(crate) const MAX_LIFETIME: Duration = Duration::from_hours(30 * 24);
 
-/// When a token expires. The first of two clocks counts: the wall clock goes on while the system is suspended, and the
+/// Expiry of a token. The first of two clocks counts: the wall clock goes on while the system is suspended, and the
 /// other one can't be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lifetime {
@@ -18,7 +18,7 @@ impl Lifetime {
         Self { expires_at: now + lifetime, deadline: instant + lifetime }
     }
 
-    /// What is left of it.
+    /// Returns what is left of it.
     pub(super) fn rest(self, now: SystemTime, instant: Instant) -> Duration {
         let by_wall_clock = self.expires_at.duration_since(now).unwrap_or_default();
         by_wall_clock.min(self.deadline.saturating_duration_since(instant))

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{Scopes, lifetime::Lifetime};
 
-/// How often the wall clock is asked whether a token has expired, at least.
+/// Longest time between two looks at the wall clock.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The id of a scoped token. It is no secret.
@@ -42,7 +42,7 @@ impl ScopedToken {
         }
     }
 
-    /// Whether this is the token. It takes as long for a wrong one.
+    /// Returns whether this is the token. It takes as long for a wrong one.
     pub(super) fn is(&self, hash: &[u8; 32]) -> bool {
         self.hash.ct_eq(hash).into()
     }
@@ -51,7 +51,7 @@ impl ScopedToken {
         self.lifetime.expires_at
     }
 
-    /// Whether it has neither expired nor been revoked.
+    /// Returns whether it has neither expired nor been revoked.
     pub(crate) fn is_valid(&self) -> bool {
         !*self.revoked.borrow() && !self.rest().is_zero()
     }

@@ -11,14 +11,14 @@ use super::{
 
 /// The most valid tokens at a time.
 const MAX_TOKENS: usize = 1000;
-/// How a token begins, so that programs that look for secrets find it.
+/// Beginning of a token, so that programs that look for secrets find it.
 const PREFIX: &str = "sandpipe_";
 
 /// The scoped tokens that are valid. They end with the agent.
 #[derive(Debug, Default)]
 pub(crate) struct ScopedTokens(Mutex<Vec<Arc<ScopedToken>>>);
 
-/// Why there is no new token.
+/// Reason why there is no new token.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoToken {
     #[error("there are {MAX_TOKENS} valid tokens, and there may be no more: revoke some")]

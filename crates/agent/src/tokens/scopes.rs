@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
-/// What a scoped token may do.
+/// Rights of a scoped token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scopes {
     /// The execs that it may read.
@@ -16,12 +16,12 @@ pub(crate) struct Scopes {
 }
 
 impl Scopes {
-    /// Whether there is nothing that it may do.
+    /// Returns whether there is nothing that it may do.
     pub(crate) fn are_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it may read an exec that another token has created.
+    /// Returns whether it may read an exec that another token has created.
     pub(super) fn reads(&self, id: &str) -> bool {
         self.read_execs.contains(id) || self.types_into(id)
     }

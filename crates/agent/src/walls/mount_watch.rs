@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Mounts of a sandbox that runs.
 #[derive(Debug)]
 pub(crate) struct MountWatch {
-    /// What is other programs'. To look for it may take longer than what is mounted may be missing: the state is not locked meanwhile.
+    /// Files of other programs. To look for them may take longer than what is mounted may be missing: the state is not locked meanwhile.
     others: Mutex<Others>,
     state: Mutex<State>,
     /// The process whose end is that of the sandbox, where the system has such descriptors.
@@ -59,7 +59,7 @@ pub(crate) struct MountWatch {
     held_places: HeldPlaces,
 }
 
-/// What other programs have, and commands don't see.
+/// Files of other programs that commands don't see.
 #[derive(Debug)]
 struct Others {
     state_directories: StateDirectories,

@@ -30,7 +30,7 @@ pub(crate) struct NamedPath {
     root: Option<Vec<u8>>,
 }
 
-/// Where paths may lead.
+/// Place to which paths may lead.
 pub(super) enum Reach {
     Anywhere,
     /// A directory that nothing leads out of: no link, no `..`, and no exchange of names meanwhile.

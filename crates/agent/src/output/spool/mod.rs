@@ -1,7 +1,7 @@
 //! One exec's output on disk: its events, as the frames that are sent to readers, in segment files of which the oldest is dropped
 //! when there are too many.
 //!
-//! What can't be written to disk is kept in memory, as much as a few segments hold.
+//! Memory keeps what can't be written to disk, as much as a few segments hold.
 //!
 //! `write.rs` appends, `recover.rs` finds out what an earlier agent has left, and `convert.rs` makes frames of what one has left that
 //! kept its output as Server-Sent Events. An `Index` in memory knows the segments and the positions of
@@ -61,7 +61,7 @@ struct State {
     tail: Tail,
     /// The number of the last event.
     sequence: u64,
-    /// Why some of the output could not be written to disk.
+    /// Reason why some of the output could not be written to disk.
     failure: Option<String>,
     /// No more is written.
     closed: bool,
@@ -190,7 +190,7 @@ impl Spool {
         }
     }
 
-    /// Why some of it could not be written to disk, if that is so.
+    /// Returns why some of it could not be written to disk, if that is so.
     pub(crate) fn failure(&self) -> Option<String> {
         self.state().failure.clone()
     }

@@ -1,4 +1,4 @@
-//! What programs say to an HTTP proxy before it connects them: CONNECT (RFC 9110, 9.3.6) and requests in absolute form (RFC 9112,
+//! Requests of programs to an HTTP proxy before it connects them: CONNECT (RFC 9110, 9.3.6) and requests in absolute form (RFC 9112,
 //! 3.2.2). Pure: bytes go in, and what is to be done comes out.
 
 mod http;

@@ -18,7 +18,7 @@ pub struct Request {
     pub destination: Destination,
     /// What is to be sent there first.
     pub first: Vec<u8>,
-    /// Whether it is a CONNECT, and not a request that is passed on.
+    /// True for a CONNECT, false for a request that is passed on.
     pub(super) is_tunnel: bool,
 }
 
